@@ -1,0 +1,45 @@
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs reproduce clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The build backend is installed first, so that its version is pinned too: constraints do not reach an isolated build.
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) hatchling editables
+	$(PIP) --no-build-isolation --editable '.[all,test,lint]'
+	@touch $@
+
+.venv/.bench: .venv/.installed
+	$(PIP) --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+demo: .venv/.installed  ## select features on a data set that ships with scikit-learn; writes demo/
+	$(BIN)/riata demo --out demo
+
+test: .venv/.installed  ## run the tests and the examples in docstrings
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: .venv/.installed  ## formatting, lint, types, order of rooms
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.bench  ## time against other libraries
+	$(BIN)/python -m benchmarks
+
+docs:  ## the documentation (not available in this version)
+	@echo "make docs: not available in this version" >&2; exit 2
+
+reproduce:  ## the paper's tables and figures (not available in this version)
+	@echo "make reproduce: not available in this version" >&2; exit 2
+
+clean:  ## remove the environment, caches and what make wrote
+	rm -rf .venv build dist demo .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,64 @@
+"""Pick one point of a path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from riata.path import Path, mean_and_error
+
+__all__ = ["at_lambda", "at_most", "best", "one_standard_error"]
+
+
+def best(path: Path) -> int:
+    """Position of the lowest validation loss; of equals, the sparsest."""
+    losses = _val_losses(path)
+    return _sparsest(path, np.flatnonzero(losses == np.nanmin(losses)))
+
+
+def one_standard_error(path: Path) -> int:
+    """Position of the sparsest point whose validation loss is within one paired standard error of the best.
+
+    The error is that of the mean difference to the best point, sample by sample. What both points find hard cancels, so it is
+    much smaller than the error of either loss alone.
+    """
+    losses = _val_losses(path)
+    reference = path[best(path)]
+    close = []
+    for i, point in enumerate(path):
+        if point.val_losses is None or reference.val_losses is None or path.val_weights is None:
+            close.append(losses[i] <= reference.val_loss + reference.val_loss_se)
+            continue
+        difference, error = mean_and_error(point.val_losses - reference.val_losses, path.val_weights)
+        close.append(difference <= error)
+    return _sparsest(path, np.flatnonzero(close))
+
+
+def at_most(path: Path, n_features: int) -> int:
+    """Position of the densest point with at most so many features; of equals, the one with the smallest λ."""
+    counts = path.n_selected
+    if counts.min() > n_features:
+        raise ValueError(
+            f"no point of the path has at most {n_features} features: it ends with {counts.min()}; "
+            "fit again with a smaller n_features_to_select, a longer lambda_seq, or without feature_costs of 0"
+        )
+    return int(np.argmax(np.where(counts <= n_features, counts, -1)))
+
+
+def at_lambda(path: Path, lambda_: float) -> int:
+    """Position of the last point whose λ does not exceed the given one."""
+    reached = np.flatnonzero(path.lambdas <= lambda_ * (1 + 1e-9))
+    if not len(reached):
+        raise ValueError(f"the path starts at lambda_={path.lambdas[0]:.4g}; got {lambda_}")
+    return int(reached[-1])
+
+
+def _val_losses(path: Path) -> np.ndarray:
+    losses = np.array([point.val_loss for point in path])
+    if np.isnan(losses).all():
+        raise ValueError("without validation rows a point is chosen by n_features or lambda_, not by validation loss")
+    return losses
+
+
+def _sparsest(path: Path, candidates: np.ndarray) -> int:
+    """Of some points the one with the fewest features; of equals, the one with the lowest validation loss."""
+    return int(min(candidates, key=lambda i: (path[i].n_selected, path[i].val_loss)))

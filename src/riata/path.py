@@ -1,0 +1,341 @@
+"""The path from the dense model to the empty one: points, the λ grid and the warm-started loop."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from riata.network import Weights
+from riata.solver import Look, Solution, Solver, Stopping
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Grid", "Path", "Point", "SparseWeights", "first_lambda", "follow", "mean_and_error"]
+
+Floats = NDArray[np.float64]
+_TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class SparseWeights:
+    """The weights of one network, holding only the rows of the features that are in it."""
+
+    features: NDArray[np.int64]  # (k,) positions of the selected features
+    skip: NDArray[np.floating]  # (k, o)
+    first: NDArray[np.floating]  # (k, K)
+    upper: NDArray[np.floating]  # (p,)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One solution on the path.
+
+    Attributes
+    ----------
+    lambda_ : float
+        The penalty that was solved for; 0 for the dense model.
+    selected : bool array of shape (d,)
+        The features in the model.
+    n_selected : int
+        Their number.
+    loss, val_loss : float
+        Mean training and validation loss, on the scale the network was trained on (for regression with
+        ``standardize=True`` that of the standardised target). ``val_loss`` is NaN without validation rows.
+    val_loss_se : float
+        Standard error of ``val_loss``.
+    penalty, objective : float
+        All other terms of what is minimised, and the sum of ``loss`` and ``penalty``.
+    n_iters : int
+        Passes over the training rows that were spent here.
+    """
+
+    lambda_: float
+    selected: NDArray[np.bool_]
+    n_selected: int
+    loss: float
+    val_loss: float
+    val_loss_se: float
+    penalty: float
+    objective: float
+    n_iters: int
+    weights: SparseWeights
+    val_losses: Floats | None = None  # one per validation row
+
+    def __repr__(self) -> str:
+        return (
+            f"Point(lambda_={self.lambda_:.4g}, n_selected={self.n_selected}, loss={self.loss:.4g}, "
+            f"val_loss={self.val_loss:.4g})"
+        )
+
+
+class Path(Sequence[Point]):
+    """The points of a path, from dense to sparse.
+
+    A sequence of :class:`Point` with a few views of all of them at once.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        In the order of λ.
+    multiplier : float
+        Ratio of one λ to the last where the grid was found automatically.
+    val_weights : array or None
+        Weight of each validation row, summing to 1, in the order of ``Point.val_losses``.
+    """
+
+    def __init__(self, points: Sequence[Point], *, multiplier: float = 1.02, val_weights: Floats | None = None):
+        self.points = tuple(points)
+        self.multiplier = multiplier
+        self.val_weights = val_weights
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> Path: ...
+    def __getitem__(self, index: int | slice) -> Point | Path:
+        if isinstance(index, slice):
+            return Path(self.points[index], multiplier=self.multiplier, val_weights=self.val_weights)
+        return self.points[index]
+
+    def __repr__(self) -> str:
+        if not self.points:
+            return "Path(empty)"
+        first, last = self.points[0], self.points[-1]
+        return (
+            f"Path({len(self)} points, {first.n_selected} to {last.n_selected} features, "
+            f"lambda_ {first.lambda_:.3g} to {last.lambda_:.3g})"
+        )
+
+    @property
+    def lambdas(self) -> Floats:
+        """λ of every point."""
+        return np.array([p.lambda_ for p in self.points])
+
+    @property
+    def n_selected(self) -> NDArray[np.int64]:
+        """Number of features of every point."""
+        return np.array([p.n_selected for p in self.points])
+
+    @property
+    def selected(self) -> NDArray[np.bool_]:
+        """Masks of all points, (points, d)."""
+        return np.array([p.selected for p in self.points])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per point, without the masks."""
+        import pandas as pd
+
+        columns = ("lambda_", "n_selected", "loss", "val_loss", "val_loss_se", "penalty", "objective", "n_iters")
+        return pd.DataFrame({name: [getattr(p, name) for p in self.points] for name in columns})
+
+    def skip_norms(self) -> Floats:
+        """Norm of each feature's skip row at every point, (points, d); zero where it is out."""
+        norms = np.zeros((len(self), len(self.points[0].selected)))
+        for norm, point in zip(norms, self.points, strict=True):
+            norm[point.weights.features] = np.linalg.norm(point.weights.skip, axis=1)
+        return norms
+
+    def importances(self) -> Floats:
+        """Return the λ at which each feature leaves for good, strictly ordered.
+
+        Features that never leave get the last λ times the multiplier. Features that leave between the same two points are
+        spread over the interval between their λ by the norm of their skip rows at the last point where both were in.
+        """
+        selected, lambdas = self.selected, self.lambdas
+        edges = np.append(lambdas, lambdas[-1] * self.multiplier if lambdas[-1] > 0 else 1.0)
+        last = len(self) - 1 - selected[::-1].argmax(axis=0)  # the last point with the feature
+        last[~selected.any(axis=0)] = -1
+        norms = self.skip_norms()
+        importances = np.zeros(selected.shape[1])
+        for i in np.unique(last):
+            leaving = np.flatnonzero(last == i)
+            order = leaving[np.argsort(norms[i, leaving], kind="stable")] if i >= 0 else leaving
+            low, high = (edges[i], edges[i + 1]) if i >= 0 else (0.0, edges[0])
+            importances[order] = low + (high - low) * np.arange(1, len(order) + 1) / len(order)
+        return importances
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which λ to visit after the dense model.
+
+    Either ``seq``, or from ``start`` (None: the first λ that removes a feature) by ``multiplier`` until no feature is left.
+    """
+
+    multiplier: float = 1.02
+    start: float | None = None
+    seq: tuple[float, ...] | None = None
+
+
+def follow(
+    solver: Solver,
+    weights: Weights,
+    grid: Grid,
+    dense: Stopping,
+    sparse: Stopping,
+    *,
+    until: int = 0,
+    shared: bool = True,
+    on_point: Callable[[Point], None] | None = None,
+) -> list[Path]:
+    """Follow the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
+
+    Parameters
+    ----------
+    solver : Solver
+        Holds the problem.
+    weights : Weights
+        Where the dense model starts from.
+    grid : Grid
+        Which λ to visit.
+    dense, sparse : Stopping
+        When to leave the dense model and each point after it.
+    until : int
+        Stop a replica when at most so many features are left. Features that cost nothing do not leave: a replica with
+        nothing else has arrived as well.
+    shared : bool
+        Whether an automatic grid is the same for all replicas, or each has its own.
+    on_point : callable, optional
+        Called with each new point of the first replica.
+
+    Returns
+    -------
+    list of Path
+        One per replica. An interrupt from the keyboard ends the loop, and the points so far are returned with a warning.
+    """
+    problem = solver.problem
+    floor = max(until, int((problem.costs == 0).sum()))
+    tracks: list[list[Point]] = [[] for _ in range(problem.n_replicas)]
+    arrived = np.zeros(problem.n_replicas, dtype=bool)
+
+    def record(solution: Solution, lambda_: Floats) -> Weights:
+        for r in np.flatnonzero(~arrived):
+            tracks[r].append(_point(solver, solution, lambda_[r], int(r)))
+            arrived[r] = tracks[r][-1].n_selected <= floor and tracks[r][-1].lambda_ > 0
+        if on_point is not None:
+            on_point(tracks[0][-1])
+        return solution.weights
+
+    try:
+        lambda_ = np.zeros(problem.n_replicas)
+        weights = record(solver.minimise(weights, _tensor(solver, lambda_), dense), lambda_)
+        for lambda_ in _lambdas(solver, weights, grid, sparse, shared):
+            weights = record(solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy()), lambda_)
+            if arrived.all():
+                break
+    except KeyboardInterrupt:
+        if not all(tracks):
+            raise
+        warnings.warn(
+            f"interrupted: the path ends at lambda_={tracks[0][-1].lambda_:.4g} with {tracks[0][-1].n_selected} features",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return [Path(track, multiplier=grid.multiplier, val_weights=_held_out(solver, r)[1]) for r, track in enumerate(tracks)]
+
+
+def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
+    return torch.from_numpy(lambda_).to(solver.problem.X)
+
+
+def _lambdas(solver: Solver, weights: Weights, grid: Grid, sparse: Stopping, shared: bool) -> Iterator[Floats]:
+    """Yield the grid, one number per replica at a time."""
+    ones = np.ones(solver.problem.n_replicas)
+    if grid.seq is not None:
+        yield from (value * ones for value in grid.seq)
+        return
+    lambda_ = grid.start * ones if grid.start is not None else first_lambda(solver, weights, grid.multiplier, sparse)
+    if shared:
+        lambda_ = lambda_.min() * ones
+    while True:
+        yield lambda_
+        lambda_ = lambda_ * grid.multiplier
+
+
+def first_lambda(solver: Solver, dense: Weights, multiplier: float, stopping: Stopping) -> Floats:
+    """Find the first λ, to within the multiplier, that removes a feature of the dense model in one dwell.
+
+    Each replica brackets its own: from a guess by factors of four, then by bisection, every trial from the dense model.
+    """
+    R = solver.problem.n_replicas
+    full = solver.problem.selected(dense.rows).sum(-1)
+    low, high = np.zeros(R), np.full(R, np.inf)
+    trial = np.full(R, 0.01)
+    for _ in range(_TRIALS):
+        solution = solver.minimise(dense, _tensor(solver, trial), stopping)
+        keeps = (solver.problem.selected(solution.weights.rows).sum(-1) == full).cpu().numpy()
+        low, high = np.where(keeps, trial, low), np.where(keeps, high, trial)
+        if (high <= low * multiplier).all():
+            break
+        between = np.sqrt(low * np.where(np.isinf(high), 1, high))
+        trial = np.where(np.isinf(high), 4 * low, np.where(low == 0, high / 4, between))
+    return np.where(np.isinf(high), low, high)
+
+
+def _point(solver: Solver, solution: Solution, lambda_: float, r: int) -> Point:
+    """Bring one replica's solution to the host."""
+    problem, look = solver.problem, solution.look
+    if not bool(look.objective[r].isfinite()):
+        raise FloatingPointError(
+            f"the objective is not finite at lambda_={lambda_:.4g}; use standardize=True, or a smaller learning_rate"
+        )
+    rows = solution.weights.rows[r]
+    selected = problem.selected(solution.weights.rows)[r]
+    features = selected.nonzero().squeeze(-1)
+    chosen = rows[features].cpu()
+    held_out, val_weights = _held_out(solver, r)
+    val_losses, val_loss, se = _validation(look, r, held_out, val_weights)
+    loss, penalty = float(look.loss[r]), float(look.penalty[r])
+    return Point(
+        lambda_=float(lambda_),
+        selected=selected.cpu().numpy(),
+        n_selected=len(features),
+        loss=loss,
+        val_loss=val_loss,
+        val_loss_se=se,
+        penalty=penalty,
+        objective=loss + penalty,
+        n_iters=int(solution.n_iters[r]),
+        weights=SparseWeights(
+            features.cpu().numpy(),
+            problem.skip(chosen).numpy(),
+            problem.first(chosen).numpy(),
+            solution.weights.upper[r].cpu().numpy(),
+        ),
+        val_losses=val_losses,
+    )
+
+
+def _held_out(solver: Solver, r: int) -> tuple[torch.Tensor | None, Floats | None]:
+    """Positions and weights of a replica's validation rows."""
+    if solver.problem.val_weights is None:
+        return None, None
+    weights = solver.problem.val_weights[r]
+    rows = weights.nonzero().squeeze(-1)
+    return rows, weights[rows].cpu().double().numpy()
+
+
+def _validation(
+    look: Look, r: int, rows: torch.Tensor | None, weights: Floats | None
+) -> tuple[Floats | None, float, float]:
+    if look.val_losses is None or rows is None or weights is None:
+        return None, float("nan"), float("nan")
+    losses = look.val_losses[r, rows].cpu().double().numpy()
+    return losses, *mean_and_error(losses, weights)
+
+
+def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Weighted mean and its standard error; ``weights`` sum to 1."""
+    mean = float(values @ weights)
+    n = len(values)
+    return mean, float(np.sqrt(np.square(weights * (values - mean)).sum() * n / (n - 1))) if n > 1 else float("inf")

@@ -1,0 +1,194 @@
+"""The hierarchical proximal operator: pure tensors in, tensors out.
+
+For one feature with skip row ``v`` and first-layer row ``u`` the operator solves
+
+    minimise  ½‖v − b‖² + ½‖u − W‖² + λ‖b‖₂ + λ̄‖W‖₁   subject to  ‖W‖∞ ≤ M‖b‖₂.
+
+Everything follows from the single number β = ‖b‖₂, the root of
+
+    χ(β) = β − (‖v‖ − λ) − M · Σ_k max(S_λ̄(|u_k|) − Mβ, 0),
+
+which is increasing, concave and piecewise linear. Newton's method started to the left of the root therefore climbs to it
+without overshooting and ends after finitely many passes over the row: no sorting, no division by M.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["Groups", "hier_prox", "prox_rows"]
+
+
+class Groups:
+    """Which rows form one unit that enters and leaves together.
+
+    ``Groups(None, d)`` is the trivial case of one row per unit, where reducing and spreading are the identity.
+    """
+
+    def __init__(self, ids: Tensor | None, n_rows: int):
+        self.index: Tensor | None = None
+        self.n_groups = n_rows
+        if ids is not None:
+            labels, self.index = torch.unique(ids, return_inverse=True)
+            self.n_groups = len(labels)
+            order = torch.arange(n_rows, device=ids.device)
+            first = torch.full((self.n_groups,), n_rows, device=ids.device)
+            self.leader = first.scatter_reduce(0, self.index, order, "amin")  # (G,) the first row of each group
+
+    def only(self, rows: Tensor) -> Groups:
+        """The same units on some of the rows, given by position; units must stay whole."""
+        return Groups(None if self.index is None else self.index[rows], len(rows))
+
+    def sum(self, per_row: Tensor) -> Tensor:
+        """Add up over the rows of each group: (..., d) -> (..., G)."""
+        if self.index is None:
+            return per_row
+        zeros = per_row.new_zeros(*per_row.shape[:-1], self.n_groups)
+        return zeros.index_add(-1, self.index, per_row)
+
+    def spread(self, per_group: Tensor) -> Tensor:
+        """Give each row its group's value: (..., G) -> (..., d)."""
+        return per_group if self.index is None else per_group[..., self.index]
+
+    def lead(self, per_row: Tensor) -> Tensor:
+        """Take the value of each group's first row: (..., d) -> (..., G)."""
+        return per_row if self.index is None else per_row[..., self.leader]
+
+    def norm(self, rows: Tensor) -> Tensor:
+        """Euclidean norm of the stacked rows of each group: (..., d, o) -> (..., G)."""
+        norm = rows.squeeze(-1).abs() if rows.shape[-1] == 1 else torch.linalg.vector_norm(rows, dim=-1)
+        return norm if self.index is None else self.sum(norm.square()).sqrt()
+
+
+def prox_rows(
+    skip: Tensor,
+    first: Tensor,
+    threshold: Tensor,
+    M: Tensor,
+    groups: Groups,
+    lambda_bar: Tensor | None = None,
+    guess: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Apply the operator to checked input; ``threshold``, ``M`` and ``lambda_bar`` are one number per group, (..., G).
+
+    Also returns β, which is a good ``guess`` for the next call when the rows change little in between.
+    """
+    size = first.abs()  # (..., d, K)
+    if lambda_bar is not None:
+        size = (size - groups.spread(lambda_bar).unsqueeze(-1)).clamp_min(0)
+    norm = groups.norm(skip)  # (..., G)
+    beta = _root(size, norm - threshold, M, groups, guess)
+    bound = groups.spread(M * beta).unsqueeze(-1)
+    return _with_norm(skip, norm, beta, groups), torch.copysign(torch.minimum(size, bound), first), beta
+
+
+def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor | None) -> Tensor:
+    """Find β by Newton's method; a guess to the right of the root is taken to its left by the first step."""
+    beta = excess.clamp_min(0) if guess is None else guess
+    left = guess is None
+    M2 = M * M
+    slack = 1 + 8 * torch.finfo(size.dtype).eps
+    for _ in range(size.shape[-2] * size.shape[-1] + 2):  # each rise takes at least one entry below the bound
+        over = (size - groups.spread(M * beta).unsqueeze(-1)).relu_()  # floats throughout: masks are several times slower
+        total = groups.sum(over.sum(-1))
+        count = M2 * groups.sum(over.sign_().sum(-1))
+        new = ((excess + M * total + count * beta) / (count + 1)).clamp_min(0)
+        rises = new > beta * slack
+        beta = torch.maximum(new, beta) if left else new  # rounding must not send it back and forth
+        if left and not bool(rises.any()):
+            break
+        left = True
+    return beta
+
+
+def _with_norm(skip: Tensor, norm: Tensor, beta: Tensor, groups: Groups) -> Tensor:
+    """Rescale the skip rows to norm ``beta``; where the norm is lost to zero every direction will do and we take the first."""
+    tiny = torch.finfo(norm.dtype).tiny ** 0.5  # squares of smaller numbers are not to be trusted
+    if not bool((norm < tiny).any()):
+        return skip * groups.spread(beta / norm).unsqueeze(-1)
+    lost = (norm < tiny) & (beta > norm)
+    scaled = skip * groups.spread(beta / norm.masked_fill(lost | (norm == 0), 1)).unsqueeze(-1)
+    leaders = torch.arange(skip.shape[-2], device=skip.device) if groups.index is None else groups.leader
+    scaled[..., leaders, 0] = torch.where(lost, beta, scaled[..., leaders, 0])
+    return scaled
+
+
+def hier_prox(
+    skip: Tensor,
+    first: Tensor,
+    *,
+    lambda_: float | Tensor,
+    M: float | Tensor,
+    lambda_bar: float | Tensor = 0.0,
+    groups: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    r"""Hierarchical proximal operator, for every feature at once.
+
+    For each feature (each group of features, stacked) it returns the global minimiser :math:`(b, W)` of
+
+    .. math::
+        \tfrac12\|v-b\|^2 + \tfrac12\|u-W\|^2 + \lambda\|b\|_2 + \bar\lambda\|W\|_1
+        \quad\text{subject to}\quad \|W\|_\infty \le M\|b\|_2 .
+
+    Parameters
+    ----------
+    skip : Tensor of shape (d, o) or (R, d, o)
+        One row per feature: its weights to the outputs. A leading axis holds replicas.
+    first : Tensor of shape (d, K) or (R, d, K)
+        One row per feature: its weights to the first hidden layer.
+    lambda_, M, lambda_bar : float or Tensor
+        Thresholds and the hierarchy coefficient, non-negative and finite; they broadcast against ``skip.shape[:-1]``
+        (one number per replica has shape (R, 1)).
+    groups : integer Tensor of shape (d,), optional
+        Features with the same id enter and leave together. ``lambda_``, ``M`` and ``lambda_bar`` must not vary within a group.
+
+    Returns
+    -------
+    skip, first : Tensor
+        The minimiser, in the shapes and the dtype of the input.
+
+    Notes
+    -----
+    Where ``skip`` is zero and ``first`` is large enough to bring the feature in, every direction of ``b`` is optimal; the
+    first output is taken. With ``M = 0`` the operator is the (group) soft-threshold of ``skip`` and ``first`` is zero.
+
+    Examples
+    --------
+    >>> import torch, riata
+    >>> skip, first = torch.tensor([[1.0], [0.1]]), torch.tensor([[3.0, 0.2], [0.1, 0.0]])
+    >>> skip, first = riata.hier_prox(skip, first, lambda_=0.5, M=1.0)
+    >>> skip
+    tensor([[1.7500],
+            [0.0000]])
+    >>> first
+    tensor([[1.7500, 0.2000],
+            [0.0000, 0.0000]])
+    """
+    if skip.ndim not in (2, 3) or skip.shape[:-1] != first.shape[:-1]:
+        raise ValueError(
+            "skip and first must be (d, o) and (d, K), or (R, d, o) and (R, d, K), with the same features; "
+            f"got {tuple(skip.shape)} and {tuple(first.shape)}"
+        )
+    if skip.dtype != first.dtype or not skip.dtype.is_floating_point:
+        raise ValueError(f"skip and first must share a floating-point dtype; got {skip.dtype} and {first.dtype}")
+    if groups is not None and tuple(groups.shape) != (skip.shape[-2],):
+        raise ValueError(f"groups must hold one id per feature, shape ({skip.shape[-2]},); got {tuple(groups.shape)}")
+    unit = Groups(groups, skip.shape[-2])
+    threshold, hierarchy = _per_group("lambda_", lambda_, skip, unit), _per_group("M", M, skip, unit)
+    hierarchy = hierarchy.clamp_max(1e-6 * torch.finfo(skip.dtype).max ** 0.5)  # its square must not overflow
+    return prox_rows(skip, first, threshold, hierarchy, unit, _per_group("lambda_bar", lambda_bar, skip, unit))[:2]
+
+
+def _per_group(name: str, value: float | Tensor, skip: Tensor, groups: Groups) -> Tensor:
+    number = torch.as_tensor(value, dtype=skip.dtype, device=skip.device)
+    try:
+        per_row = number.broadcast_to(skip.shape[:-1])
+    except RuntimeError:
+        raise ValueError(f"{name} must broadcast against {tuple(skip.shape[:-1])}; got {tuple(number.shape)}") from None
+    if not bool((per_row.isfinite() & (per_row >= 0)).all()):
+        raise ValueError(f"{name} must be finite and non-negative; got {value}")
+    per_group = groups.lead(per_row)
+    if not torch.equal(groups.spread(per_group), per_row):
+        raise ValueError(f"{name} must be the same for all features of a group")
+    return per_group

@@ -1,0 +1,58 @@
+"""Centre and scale columns, with statistics of the weighted training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Scaling", "identity", "learn"]
+
+LONGEST = 10.0  # no training value lies farther than this from the mean after scaling
+_BLOCK = 4096  # columns handled at a time, so that float64 copies stay small
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Columns become ``(column − center) / scale``; a scale of 0 marks a constant column, which becomes 0."""
+
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def apply(self, X: NDArray[np.floating], dtype: type | np.dtype, columns: NDArray[np.int64] | None = None) -> NDArray:
+        """Scale in float64 and cast once; with ``columns``, only those."""
+        positions = np.arange(X.shape[1]) if columns is None else columns
+        out = np.empty((len(X), len(positions)), dtype=dtype)
+        for start in range(0, len(positions), _BLOCK):
+            block = positions[start : start + _BLOCK]
+            scale = np.where(self.scale[block] > 0, self.scale[block], np.inf)
+            out[:, start : start + _BLOCK] = (X[:, block].astype(np.float64) - self.center[block]) / scale
+        return out
+
+
+def identity(n_columns: int) -> Scaling:
+    """Leave columns as they are."""
+    return Scaling(np.zeros(n_columns), np.ones(n_columns))
+
+
+def learn(X: NDArray[np.floating], weights: NDArray[np.float64], longest: float = LONGEST) -> Scaling:
+    """Learn the weighted mean and standard deviation of each column, ignoring rows of weight zero.
+
+    A column that is rarely different from its usual value has a tiny standard deviation, and dividing by it would blow up the
+    few rows where it differs. The divisor is therefore at least the largest deviation from the mean over ``longest``: this
+    leaves bell-shaped columns alone and, unlike a fixed floor, does not depend on the column's unit.
+    """
+    used = weights > 0
+    w = weights[used] / weights[used].sum()
+    center, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for start in range(0, X.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values = X[used, block].astype(np.float64)
+        center[block] = w @ values
+        values -= center[block]
+        farthest = np.abs(values).max(axis=0)
+        deviation = np.sqrt(w @ np.square(values))
+        rounding = 1e-12 * np.abs(center[block])  # what is left of a constant column after taking off its mean
+        scale[block] = np.where(farthest > rounding, np.maximum(deviation, farthest / longest), 0)
+    return Scaling(center, scale)
