@@ -32,6 +32,7 @@ class Trace(NamedTuple):
     output: Tensor  # (R, n, o)
     hidden: list[Tensor]  # (R, n, K_l) activations of each hidden layer, after dropout
     kept: list[Tensor | None]  # dropout factors: 0, or 1 / (1 - rate)
+    matrices: list[Tensor]  # (R, K_l, K_{l+1}) views of the weights
 
 
 @dataclass(frozen=True)
@@ -96,25 +97,26 @@ class Network:
             h = (z + bias).relu_()
             factor = None
             if dropout:
-                factor = torch.rand(h.shape, generator=draw, dtype=h.dtype, device=h.device).ge_(dropout).div_(1 - dropout)
+                factor = (
+                    torch.rand(h.shape, generator=draw, dtype=h.dtype, device=h.device).ge_(dropout).div_(1 - dropout)
+                )
                 h = h * factor
             hidden.append(h)
             kept.append(factor)
             z = h @ matrix
-        return Trace(output + z + biases[-1], hidden, kept)
+        return Trace(output + z + biases[-1], hidden, kept, matrices)
 
-    def backward(self, weights: Weights, X: Tensor, trace: Trace, slope: Tensor) -> Weights:
-        """Gradient of Σ slope · output by all parameters, in closed form; X may hold fewer rows than the trace."""
-        below, upper = self.backward_upper(weights, trace, slope)
+    def backward(self, X: Tensor, trace: Trace, slope: Tensor) -> Weights:
+        """Gradient of Σ slope · output by all parameters, in closed form; X and ``slope`` may cover only the first rows."""
+        below, upper = self.backward_upper(trace, slope)
         return Weights(X.mT @ below, upper)
 
-    def backward_upper(self, weights: Weights, trace: Trace, slope: Tensor) -> tuple[Tensor, Tensor]:
-        """Gradient by the product of X and the rows, (R, n, o + K), and by ``upper``; ``slope`` may cover only the first rows."""
-        matrices, _ = self.matrices(weights.upper)
+    def backward_upper(self, trace: Trace, slope: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradient by the product of X and the rows, (R, n, o + K), and by ``upper``, (R, p)."""
         n = slope.shape[-2]
         pieces: list[Tensor] = [slope.sum(-2)]
         above = slope  # (R, n, K_{l+1}) gradient by the layer's output
-        for matrix, h, factor in zip(matrices[::-1], trace.hidden[::-1], trace.kept[::-1], strict=True):
+        for matrix, h, factor in zip(trace.matrices[::-1], trace.hidden[::-1], trace.kept[::-1], strict=True):
             h = h[..., :n, :]
             pieces.append((h.mT @ above).flatten(-2))
             above = (above @ matrix.mT) * h.sign()  # ReLU leaves h >= 0, and dropout's zeros pass nothing on

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -17,9 +17,10 @@ from riata.solver import Look, Solution, Solver, Stopping
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Grid", "Path", "Point", "SparseWeights", "first_lambda", "follow", "mean_and_error"]
+__all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "follow", "mean_and_error"]
 
 Floats = NDArray[np.float64]
+_LONGEST_STRIDE = 1.5  # ratio of two neighbouring λ, unless the multiplier itself is larger
 _TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
 
 
@@ -217,11 +218,15 @@ def follow(
     floor = max(until, int((problem.costs == 0).sum()))
     tracks: list[list[Point]] = [[] for _ in range(problem.n_replicas)]
     arrived = np.zeros(problem.n_replicas, dtype=bool)
+    automatic = grid.seq is None and grid.start is None
 
     def record(solution: Solution, lambda_: Floats) -> Weights:
         for r in np.flatnonzero(~arrived):
-            tracks[r].append(_point(solver, solution, lambda_[r], int(r)))
-            arrived[r] = tracks[r][-1].n_selected <= floor and tracks[r][-1].lambda_ > 0
+            point, track = _point(solver, solution, lambda_[r], int(r)), tracks[r]
+            if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
+                track.pop()  # of the points before the first departure only the last is of interest
+            track.append(point)
+            arrived[r] = point.n_selected <= floor and point.lambda_ > 0
         if on_point is not None:
             on_point(tracks[0][-1])
         return solution.weights
@@ -229,10 +234,12 @@ def follow(
     try:
         lambda_ = np.zeros(problem.n_replicas)
         weights = record(solver.minimise(weights, _tensor(solver, lambda_), dense), lambda_)
-        for lambda_ in _lambdas(solver, weights, grid, sparse, shared):
-            weights = record(solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy()), lambda_)
-            if arrived.all():
-                break
+        stride = _Stride(grid, _first(solver, weights, grid, sparse, shared))
+        while not arrived.all() and (lambda_ := stride.next()) is not None:
+            solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy())
+            before, after = (problem.selected(w.rows) for w in (weights, solution.weights))
+            if stride.accepts(int((before ^ after).sum())):
+                weights = record(solution, lambda_)
     except KeyboardInterrupt:
         if not all(tracks):
             raise
@@ -241,45 +248,99 @@ def follow(
             RuntimeWarning,
             stacklevel=2,
         )
-    return [Path(track, multiplier=grid.multiplier, val_weights=_held_out(solver, r)[1]) for r, track in enumerate(tracks)]
+    return [
+        Path(track, multiplier=grid.multiplier, val_weights=_held_out(solver, r)[1]) for r, track in enumerate(tracks)
+    ]
+
+
+def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | None) -> Point:
+    """Train again on the features of a point only, without a penalty.
+
+    Starts from the point's own weights or, where given, from ``fresh`` ones. The point keeps its λ.
+    """
+    if not point.n_selected:
+        return point
+    whole = solver.problem
+    features = torch.from_numpy(point.weights.features).to(whole.X.device)
+    refitter = Solver(
+        whole.only(features), learning_rate=solver.learning_rate, batch_size=solver.batch_size, draw=solver.draw
+    )
+    if fresh is None:
+        rows = np.concatenate([point.weights.skip, point.weights.first], axis=1)
+        start = Weights(
+            torch.from_numpy(rows)[None].to(whole.X), torch.from_numpy(point.weights.upper)[None].to(whole.X)
+        )
+    else:
+        start = Weights(fresh.rows[:, features], fresh.upper)
+    solution = refitter.minimise(start, start.upper.new_zeros(1), stopping)
+    refitted = _point(refitter, solution, point.lambda_, 0)
+    weights = replace(refitted.weights, features=point.weights.features[refitted.weights.features])
+    return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)
 
 
 def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
     return torch.from_numpy(lambda_).to(solver.problem.X)
 
 
-def _lambdas(solver: Solver, weights: Weights, grid: Grid, sparse: Stopping, shared: bool) -> Iterator[Floats]:
-    """Yield the grid, one number per replica at a time."""
+def _first(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping, shared: bool) -> Floats:
+    """Return the first λ after the dense model, one number per replica."""
     ones = np.ones(solver.problem.n_replicas)
     if grid.seq is not None:
-        yield from (value * ones for value in grid.seq)
-        return
-    lambda_ = grid.start * ones if grid.start is not None else first_lambda(solver, weights, grid.multiplier, sparse)
-    if shared:
-        lambda_ = lambda_.min() * ones
-    while True:
-        yield lambda_
-        lambda_ = lambda_ * grid.multiplier
+        return grid.seq[0] * ones
+    if grid.start is not None:
+        return grid.start * ones
+    found = first_lambda(solver, dense, sparse)
+    return found.min() * ones if shared else found
 
 
-def first_lambda(solver: Solver, dense: Weights, multiplier: float, stopping: Stopping) -> Floats:
-    """Find the first λ, to within the multiplier, that removes a feature of the dense model in one dwell.
+class _Stride:
+    """Proposes one λ after another, in longer strides where nothing changes.
 
-    Each replica brackets its own: from a guess by factors of four, then by bisection, every trial from the dense model.
+    Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed no feature; a long one
+    that changes more than one feature is gone back on and taken again in single steps, so that no departure is jumped over.
+    """
+
+    def __init__(self, grid: Grid, first: Floats):
+        self._seq = None if grid.seq is None else iter(value * np.ones_like(first) for value in grid.seq)
+        self._multiplier = grid.multiplier
+        self._next = first
+        self._here = first
+        self._power = 1
+        self._limit = max(1, int(np.log(_LONGEST_STRIDE) / np.log(grid.multiplier)))
+
+    def next(self) -> Floats | None:
+        return self._next if self._seq is None else next(self._seq, None)
+
+    def accepts(self, n_changed: int) -> bool:
+        """Say whether to keep the point at the proposed λ, given how many features it changed."""
+        if n_changed > 1 and self._power > 1:
+            self._power = 1
+            self._next = self._here * self._multiplier
+            return False
+        self._power = min(2 * self._power, self._limit) if n_changed == 0 else 1
+        self._here = self._next
+        self._next = self._here * self._multiplier**self._power
+        return True
+
+
+def first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
+    """Find, roughly, the largest λ that keeps all features of the dense model for one dwell.
+
+    Each replica brackets its own: from a guess by factors of eight, then by bisection, every trial from the dense model.
     """
     R = solver.problem.n_replicas
     full = solver.problem.selected(dense.rows).sum(-1)
     low, high = np.zeros(R), np.full(R, np.inf)
-    trial = np.full(R, 0.01)
+    trial = np.full(R, 0.1)
     for _ in range(_TRIALS):
         solution = solver.minimise(dense, _tensor(solver, trial), stopping)
         keeps = (solver.problem.selected(solution.weights.rows).sum(-1) == full).cpu().numpy()
         low, high = np.where(keeps, trial, low), np.where(keeps, high, trial)
-        if (high <= low * multiplier).all():
+        if (high <= low * _LONGEST_STRIDE).all():
             break
         between = np.sqrt(low * np.where(np.isinf(high), 1, high))
-        trial = np.where(np.isinf(high), 4 * low, np.where(low == 0, high / 4, between))
-    return np.where(np.isinf(high), low, high)
+        trial = np.where(np.isinf(high), 8 * low, np.where(low == 0, high / 8, between))
+    return np.where(low > 0, low, high)
 
 
 def _point(solver: Solver, solution: Solution, lambda_: float, r: int) -> Point:

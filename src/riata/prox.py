@@ -85,12 +85,14 @@ def prox_rows(
 
 def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor | None) -> Tensor:
     """Find β by Newton's method; a guess to the right of the root is taken to its left by the first step."""
-    beta = excess.clamp_min(0) if guess is None else guess
+    beta = excess.clamp_min(0) if guess is None else 0.9 * guess
     left = guess is None
     M2 = M * M
     slack = 1 + 8 * torch.finfo(size.dtype).eps
     for _ in range(size.shape[-2] * size.shape[-1] + 2):  # each rise takes at least one entry below the bound
-        over = (size - groups.spread(M * beta).unsqueeze(-1)).relu_()  # floats throughout: masks are several times slower
+        over = (
+            size - groups.spread(M * beta).unsqueeze(-1)
+        ).relu_()  # floats throughout: masks are several times slower
         total = groups.sum(over.sum(-1))
         count = M2 * groups.sum(over.sign_().sum(-1))
         new = ((excess + M * total + count * beta) / (count + 1)).clamp_min(0)

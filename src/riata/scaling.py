@@ -20,7 +20,9 @@ class Scaling:
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
 
-    def apply(self, X: NDArray[np.floating], dtype: type | np.dtype, columns: NDArray[np.int64] | None = None) -> NDArray:
+    def apply(
+        self, X: NDArray[np.floating], dtype: type | np.dtype, columns: NDArray[np.int64] | None = None
+    ) -> NDArray:
         """Scale in float64 and cast once; with ``columns``, only those."""
         positions = np.arange(X.shape[1]) if columns is None else columns
         out = np.empty((len(X), len(positions)), dtype=dtype)

@@ -30,7 +30,7 @@ __all__ = ["Look", "Problem", "Solution", "Solver", "Stopping"]
 
 _MOMENTUM = 0.9  # share of the old average in the averaged gradient
 _MEMORY = 0.999  # share of the old average in the averaged squared gradient that sets the relative step sizes
-_GROW, _SHRINK, _TAKE_BACK = 1.1, 0.5, 0.3  # factors on the size of the steps: objective fell, rose, rose by a tenth
+_GROW, _SHRINK, _TAKE_BACK = 1.05, 0.5, 0.3  # factors on the size of the steps: objective fell, rose, rose by a tenth
 _TINY = 1e-8  # keeps step sizes finite where the gradient is zero
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many updates
 
@@ -83,18 +83,30 @@ class Problem:
         """The same problem on some of the features, given by position."""
         if len(features) == self.X.shape[1]:
             return self
-        return replace(
-            self, X=self.X[:, features], costs=self.costs[features], groups=self.groups.only(features)
-        )
+        return replace(self, X=self.X[:, features], costs=self.costs[features], groups=self.groups.only(features))
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to leave a λ: after ``n_iters`` passes, or as soon as ``patience`` or ``tol`` say so."""
+    """When to leave a λ, and with which iterate.
+
+    Attributes
+    ----------
+    n_iters : int
+        Passes over the training rows at most.
+    patience : int or None
+        Leave after so many passes without a better validation objective (objective, where there is no validation).
+    tol : float
+        Leave when the objective has hardly fallen for a while; also the share that counts as better.
+    keep_judged : bool
+        Keep the iterate with the best validation objective rather than the one with the lowest objective. Right for a model
+        that is to predict; on the path it would let the validation rows hold back features that the penalty takes out.
+    """
 
     n_iters: int
     patience: int | None
     tol: float
+    keep_judged: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,9 @@ class Solver:
         # A rise of the objective means a step too long only where steps follow the gradient of the whole objective.
         self.deterministic = batch_size is None and not problem.dropout
         X = problem.X
-        self._moments = Weights(X.new_zeros(problem.n_replicas, X.shape[1]), X.new_zeros(problem.n_replicas, problem.network.n_upper))
+        self._moments = Weights(
+            X.new_zeros(problem.n_replicas, X.shape[1]), X.new_zeros(problem.n_replicas, problem.network.n_upper)
+        )
         self._narrow = (torch.arange(X.shape[1], device=X.device), problem)
 
     @torch.inference_mode()
@@ -203,7 +217,7 @@ class Solver:
             return torch.zeros_like(active)
         problem, narrow = self._restrict(weights, active)
         trace = problem.network.forward(narrow, problem.X)
-        below, _ = problem.network.backward_upper(narrow, trace, _slope(problem, trace))
+        below, _ = problem.network.backward_upper(trace, _slope(problem, trace))
         whole = self.problem
         rows = whole.X[: below.shape[-2]].mT @ below  # (R, d, o + K)
         pull = whole.groups.norm(whole.skip(rows))
@@ -277,7 +291,7 @@ def _slope(problem: Problem, trace: Trace) -> Tensor:
 
 
 def _gradient(problem: Problem, weights: Weights, X: Tensor, trace: Trace, slope: Tensor) -> Weights:
-    rows, upper = problem.network.backward(weights, X[: slope.shape[-2]], trace, slope)
+    rows, upper = problem.network.backward(X[: slope.shape[-2]], trace, slope)
     if problem.gamma:
         upper = upper + 2 * problem.gamma * weights.upper * problem.is_matrix
     if problem.gamma_skip:
@@ -367,18 +381,20 @@ class _Watch:
         self.budget = budget
         self.used = np.zeros_like(budget)
         self.live = budget > 0
-        self._judged = self._mark = np.full(budget.shape, np.inf)
+        self._worth = np.full(budget.shape, np.inf)
+        self._mark = np.full(budget.shape, np.finfo(np.float64).max)
         self._since = np.zeros_like(budget)
         self._lowest: list[NDArray[np.float64]] = []
 
     def see(self, now: Weights, objective: NDArray[np.float64], judged: NDArray[np.float64]) -> Mask:
         """Record one iterate; return the replicas that are to go on."""
-        better = (judged < self._judged) & self.live
+        worth = judged if self.stopping.keep_judged else objective
+        better = (worth < self._worth) & self.live
         if better.any():
             self.best = now if better.all() else _where(better, now, self.best)
-            self._judged = np.where(better, judged, self._judged)
+            self._worth = np.where(better, worth, self._worth)
         tol, patience = self.stopping.tol, self.stopping.patience
-        counts = np.isinf(self._mark) | (judged < self._mark - tol * np.abs(self._mark))
+        counts = judged < self._mark - tol * np.abs(self._mark)
         self._mark = np.where(counts, judged, self._mark)
         self._since = np.where(counts, 0, self._since + 1)
         lowest = np.fmin(self._lowest[-1], objective) if self._lowest else objective

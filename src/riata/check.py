@@ -1,0 +1,187 @@
+"""User input becomes clean arrays here, or a ValueError that says what to do. Nothing else validates."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "class_counts",
+    "costs",
+    "groups",
+    "hidden_dims",
+    "lambda_seq",
+    "number",
+    "per_stage",
+    "sample_weight",
+    "whole",
+]
+
+
+def number(name: str, value: Any, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> float:
+    """Check a real number in [low, high], or in (low, high] with ``above``."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not real or not (low < value if above else low <= value) or value > high:
+        interval = f"{'(' if above else '['}{low:g}, {high:g}{']' if math.isfinite(high) else ')'}"
+        raise ValueError(f"{name} must be a finite number in {interval}; got {value!r}")
+    return float(value)
+
+
+def whole(name: str, value: Any, low: int = 0) -> int:
+    """Check an integer of at least ``low``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
+    """Check a choice."""
+    if not any(value is a or (isinstance(value, type(a)) and value == a) for a in allowed):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+    return value
+
+
+def per_stage(name: str, value: Any, low: int, *, optional: bool = False) -> tuple[Any, Any]:
+    """Check an integer, or a pair of them for the dense model and for each point after it; with ``optional``, or None."""
+    pair = tuple(value) if isinstance(value, Sequence) else (value, value)
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be one number or a pair (dense model, every other point); got {value!r}")
+    dense, sparse = (None if optional and v is None else whole(name, v, low) for v in pair)
+    return dense, sparse
+
+
+def tolerance(value: Any) -> float:
+    """Check ``tol``, which other packages give another meaning."""
+    if isinstance(value, numbers.Real) and value >= 0.5:
+        raise ValueError(
+            f"tol={value!r} is not a relative tolerance: leave a point when the objective falls by less than this share "
+            "(such as 1e-4); a factor on the objective, as in the lassonet package, would be 1 - tol here"
+        )
+    return number("tol", value)
+
+
+def hidden_dims(value: Any) -> tuple[int, ...]:
+    """Check the widths of the hidden layers."""
+    widths = (value,) if isinstance(value, numbers.Integral) else tuple(value)
+    if not widths:
+        raise ValueError("hidden_dims must name at least one hidden layer, such as (100,); for a linear model use M=0")
+    return tuple(whole("hidden_dims", w, 1) for w in widths)
+
+
+def lambda_seq(value: Any) -> tuple[float, ...] | None:
+    """Check an explicit sequence of λ."""
+    if value is None:
+        return None
+    seq = tuple(number("lambda_seq", v, above=True) for v in value)
+    falls = [i for i in range(1, len(seq)) if seq[i] <= seq[i - 1]]
+    if not seq or falls:
+        at = f"; it falls from {seq[falls[0] - 1]:g} to {seq[falls[0]]:g}" if falls else ""
+        raise ValueError(
+            f"lambda_seq must be a non-empty, strictly increasing sequence, as the path goes dense to sparse{at}"
+        )
+    return seq
+
+
+def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """Check one non-negative weight per row; None for equal ones."""
+    if value is None:
+        return np.ones(n_samples)
+    weights = np.asarray(value, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight must have one number per row, shape ({n_samples},); got shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and non-negative; use 0 to leave a row out")
+    if not weights.any():
+        raise ValueError("sample_weight must be positive for at least one row")
+    return weights
+
+
+def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, what: str) -> list[int]:
+    """Turn column names or positions into positions."""
+    lookup = {} if names is None else {name: i for i, name in enumerate(names)}
+    found = []
+    for column in columns:
+        if isinstance(column, numbers.Integral) and not isinstance(column, bool):
+            if not 0 <= column < n_features:
+                raise ValueError(f"{what}: there is no column {column}; X has {n_features} columns, from 0 on")
+            found.append(int(column))
+        elif column in lookup:
+            found.append(lookup[column])
+        else:
+            known = (
+                "X has no column names; use positions" if names is None else f"X has {', '.join(map(str, names[:10]))}"
+            )
+            raise ValueError(f"{what}: unknown column {column!r} ({known}{' …' if len(lookup) > 10 else ''})")
+    return found
+
+
+def groups(value: Any, names: NDArray[np.object_] | None, n_features: int) -> NDArray[np.int64] | None:
+    """Turn groups, as one label per feature or as lists of columns (a mapping of names to lists), into ids per feature."""
+    if value is None:
+        return None
+    members = list(value.values()) if isinstance(value, Mapping) else list(value)
+    if not all(isinstance(m, (list, tuple, set, np.ndarray)) for m in members):
+        labels = np.asarray(members)
+        if labels.shape != (n_features,):
+            raise ValueError(
+                f"groups must hold one label per feature ({n_features}) or lists of columns; got shape {labels.shape}"
+            )
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    ids = np.full(n_features, -1, dtype=np.int64)
+    for g, columns in enumerate(members):
+        for j in positions(columns, names, n_features, "groups"):
+            if ids[j] >= 0:
+                raise ValueError(f"groups must cover each feature once; repeated: {_named([j], names)}")
+            ids[j] = g
+    if (ids < 0).any():
+        raise ValueError(f"groups must cover each feature once; missing: {_named(np.flatnonzero(ids < 0), names)}")
+    return ids
+
+
+def costs(
+    value: Any, names: NDArray[np.object_] | None, n_features: int, ids: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """Turn costs, one per feature or a mapping from columns (others cost 1), into an array; one cost per group."""
+    if value is None:
+        return np.ones(n_features)
+    if isinstance(value, Mapping):
+        array = np.ones(n_features)
+        array[positions(value.keys(), names, n_features, "feature_costs")] = list(value.values())
+    else:
+        array = np.asarray(value, dtype=np.float64)
+    if array.shape != (n_features,):
+        raise ValueError(f"feature_costs must have one number per feature, shape ({n_features},); got {array.shape}")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise ValueError("feature_costs must be finite and non-negative; 0 keeps a feature always")
+    if not array.any():
+        raise ValueError("feature_costs are all 0: every feature would always be kept, and there is nothing to select")
+    if ids is not None:
+        mixed = [j for j in range(n_features) if array[j] != array[np.argmax(ids == ids[j])]]
+        if mixed:
+            raise ValueError(f"feature_costs must be equal within a group; they differ at {_named(mixed, names)}")
+    return array
+
+
+def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: bool) -> None:
+    """Refuse labels that cannot be learnt from, or cannot be split into training and validation rows."""
+    if len(classes) < 2:
+        raise ValueError(f"a classifier needs at least two classes; y holds 1 class: {classes[0]!r}")
+    counts = np.bincount(codes, minlength=len(classes))
+    rare = classes[counts < 2]
+    if splits and len(rare):
+        raise ValueError(
+            f"class {rare[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge rare "
+            "classes, pass X_val and y_val, or use val_size=0"
+        )
+
+
+def _named(columns: Any, names: NDArray[np.object_] | None) -> str:
+    shown = [str(j if names is None else names[j]) for j in columns[:10]]
+    return ", ".join(shown) + (" …" if len(columns) > 10 else "")

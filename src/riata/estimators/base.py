@@ -1,0 +1,481 @@
+"""What all estimators share: from checked data to a path, and from a path to a usable model."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from riata import check, choose, scaling
+from riata.losses import Loss
+from riata.network import Network, Weights
+from riata.path import Grid, Path, Point, debias, follow
+from riata.progress import PathProgress
+from riata.prox import Groups
+from riata.solver import Problem, Solver, Stopping
+
+_FEW = 30  # validation rows below which a standard error says little
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to train on, then rows to validate on, with targets as the network sees them."""
+
+    X: NDArray[np.floating]
+    target: NDArray[np.float64]  # (n, o), not yet scaled
+    weights: NDArray[np.float64]
+    n_fit: int
+
+
+_PARAMETERS = """\
+hidden_dims : tuple of int, default=(100,)
+        Widths of the hidden layers.
+    M : float, default=10
+        Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
+        (skip) weights. 0 gives the lasso; large values an unconstrained network.
+    lambda_start : float, optional
+        First λ after the dense model; found automatically by default.
+    lambda_seq : sequence of float, optional
+        The λ to visit, increasing, instead of an automatic grid. λ belongs to the standardised scale.
+    path_multiplier : float, default=1.05
+        Smallest ratio of one λ to the last; strides are longer where no feature leaves.
+    gamma : float, default=1e-4
+        L2 penalty on the weights above the first layer. With 0 the problem has no minimiser for M > 0, and a path is defined
+        by its number of updates.
+    gamma_skip : float, default=0
+        L2 penalty on the linear weights.
+    dropout : float, default=0
+        Share of hidden units that are dropped at each update.
+    batch_size : int, optional
+        Rows per update; all by default.
+    learning_rate : float, default=1e-3
+        Size of the first steps relative to the gradient. With full batches and no dropout, step sizes are found from there.
+    n_iters : int or pair of int, default=(1000, 100)
+        Most passes over the training rows, for the dense model and for every other point.
+    patience : int, None or pair, default=(100, 10)
+        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone.
+    tol : float, default=1e-4
+        Relative fall of the objective (over 20 passes) under which a point is left.
+    val_size : float, default=0.2
+        Share of the rows held out to validate on; 0 for none.
+    groups, feature_groups : sequence, optional
+        Features that enter and leave together: one label per feature, or lists of columns (positions or names) that cover
+        each feature once. Two names for one parameter.
+    feature_costs : array-like or dict, optional
+        Price of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to prices.
+    n_features_to_select : int, optional
+        Choose the densest point with at most so many features, and end the path there.
+    select : {"1se", "best"} or float, default="1se"
+        How a point is chosen otherwise: the sparsest one within one paired standard error of the lowest validation loss, the
+        one with the lowest, or the last one whose λ does not exceed a number.
+    refit : {False, "warm", "scratch"}, default=False
+        Train again on the chosen features without a penalty, from the chosen point's weights or from new ones.
+    standardize : bool, default=True
+        Centre and scale the columns of X and, for regression, of y. λ, M and γ act on that scale.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
+    device : str, optional
+        Where to train, such as "cpu" or "cuda"; CUDA where there is one by default.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the split, of the weights to start from, of batches and of dropout."""
+
+_ATTRIBUTES = """\
+selected_ : bool array of shape (n_features,)
+        The features in the model.
+    n_selected_ : int
+        Their number.
+    lambda_ : float
+        Penalty of the chosen point.
+    path_ : Path
+        All points, from the dense model to the empty one.
+    point_ : Point
+        The chosen point.
+    feature_importances_ : array of shape (n_features,)
+        λ at which a feature leaves for good; larger is more important, and no two are equal."""
+
+
+def documented(cls: type) -> type:
+    """Fill the shared lists of parameters and attributes into a class docstring."""
+    cls.__doc__ = (cls.__doc__ or "").replace("<parameters>", _PARAMETERS).replace("<attributes>", _ATTRIBUTES)
+    return cls
+
+
+class BaseLassoNet(SelectorMixin, BaseEstimator):
+    """Common constructor, path and choice; subclasses say what the target looks like to the network."""
+
+    def __init__(
+        self,
+        hidden_dims=(100,),
+        *,
+        M=10.0,
+        lambda_start=None,
+        lambda_seq=None,
+        path_multiplier=1.05,
+        gamma=1e-4,
+        gamma_skip=0.0,
+        dropout=0.0,
+        batch_size=None,
+        learning_rate=1e-3,
+        n_iters=(1000, 100),
+        patience=(100, 10),
+        tol=1e-4,
+        val_size=0.2,
+        groups=None,
+        feature_groups=None,
+        feature_costs=None,
+        n_features_to_select=None,
+        select="1se",
+        refit=False,
+        standardize=True,
+        dtype="float32",
+        device=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.hidden_dims = hidden_dims
+        self.M = M
+        self.lambda_start = lambda_start
+        self.lambda_seq = lambda_seq
+        self.path_multiplier = path_multiplier
+        self.gamma = gamma
+        self.gamma_skip = gamma_skip
+        self.dropout = dropout
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.n_iters = n_iters
+        self.patience = patience
+        self.tol = tol
+        self.val_size = val_size
+        self.groups = groups
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.n_features_to_select = n_features_to_select
+        self.select = select
+        self.refit = refit
+        self.standardize = standardize
+        self.dtype = dtype
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # What subclasses define.
+
+    def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
+        """Check a target and return it as the network sees it, (n, o)."""
+        raise NotImplementedError
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _strata(self, target: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Return labels to keep in proportion when rows are split, or None."""
+        return None
+
+    def _class_weights(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights with those of classes multiplied in."""
+        return weights
+
+    def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
+        return scaling.identity(target.shape[1])
+
+    # Fitting.
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Follow the path from the dense model to the empty one and choose a point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, without gaps. Column names of a data frame are kept.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; a row of weight 0 is left out, one of weight 2 counts as two.
+        X_val, y_val : array-like, optional
+            Rows to validate on instead of a random part of X.
+
+        Returns
+        -------
+        self
+            The fitted estimator, at the chosen point.
+        """
+        settings = self._settings()
+        X, target, weights = self._check_rows(X, y, sample_weight)
+        names = getattr(self, "feature_names_in_", None)
+        ids = check.groups(self._given_groups(), names, self.n_features_in_)
+        costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
+        draw = check_random_state(self.random_state)
+        seeds = draw.randint(np.iinfo(np.int32).max, size=3)
+        rows = self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0]))
+        problem = self._problem(rows, ids, costs, settings)
+        solver = self._solver(problem, int(seeds[1]))
+        start = self._start(problem, int(seeds[2]))
+        until = self.n_features_to_select or 0
+        with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
+            paths = follow(solver, start, *settings, until=until, on_point=progress)
+        self.path_ = paths[0]
+        chosen = self._choose(self.path_)
+        if self.refit:
+            fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
+            chosen = debias(solver, chosen, settings[1], fresh)
+        return self.load(chosen)
+
+    def path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+    ) -> Path:
+        """Fit, and return the path; :meth:`load` moves the model to any of its points."""
+        return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
+
+    def load(self, point: Point) -> Self:
+        """Move the fitted model to a point of its path."""
+        check_is_fitted(self, "path_")
+        if len(point.selected) != self.n_features_in_:
+            raise ValueError(
+                f"the point has {len(point.selected)} features; the model was fitted with {self.n_features_in_}"
+            )
+        self.point_ = point
+        return self
+
+    def at(self, *, n_features: int | None = None, lambda_: float | None = None) -> Self:
+        """Return the same fit at another point, without training.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            The densest point with at most so many features.
+        lambda_ : float, optional
+            The last point whose λ does not exceed this one; 0 is the dense model.
+        """
+        check_is_fitted(self, "path_")
+        if (n_features is None) == (lambda_ is None):
+            raise ValueError("give one of n_features and lambda_")
+        if n_features is not None:
+            index = choose.at_most(self.path_, check.whole("n_features", n_features))
+        else:
+            index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
+        return copy.copy(self).load(self.path_[index])
+
+    # The fitted model.
+
+    @property
+    def selected_(self) -> NDArray[np.bool_]:
+        """Mask of the features in the model."""
+        check_is_fitted(self, "point_")
+        return self.point_.selected
+
+    @property
+    def n_selected_(self) -> int:
+        """Number of features in the model."""
+        check_is_fitted(self, "point_")
+        return self.point_.n_selected
+
+    @property
+    def lambda_(self) -> float:
+        """The penalty of the chosen point."""
+        check_is_fitted(self, "point_")
+        return self.point_.lambda_
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """λ at which each feature leaves the path for good; larger is more important, and no two are equal."""
+        check_is_fitted(self, "path_")
+        return self.path_.importances()
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the training rows along the whole path."""
+        check_is_fitted(self, "path_")
+        return max(1, sum(point.n_iters for point in self.path_))
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        return self.selected_
+
+    def _skip_coefficients(self) -> NDArray[np.float64]:
+        """Return the skip weights on the original scale of X and of the target, (o, d)."""
+        check_is_fitted(self, "point_")
+        weights = self.point_.weights
+        coefficients = np.zeros((weights.skip.shape[1], self.n_features_in_))
+        scale = self._scaling.scale[weights.features]
+        scale = np.where(scale > 0, scale, np.inf)
+        coefficients[:, weights.features] = weights.skip.T.astype(np.float64) / scale
+        return coefficients * self._target_scaling.scale[:, None]
+
+    def _output(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return what the network says for rows of X, on the scale of the target, (n, o); always in float64."""
+        check_is_fitted(self, "point_")
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        weights = self.point_.weights
+        Z = torch.from_numpy(self._scaling.apply(X, np.float64, weights.features))
+        rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
+        upper = torch.from_numpy(weights.upper.astype(np.float64))
+        with torch.inference_mode():
+            output = self._network.forward(Weights(rows[None], upper[None]), Z).output[0].numpy()
+        return output * self._target_scaling.scale + self._target_scaling.center
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # Steps of fit.
+
+    def _settings(self) -> tuple[Grid, Stopping, Stopping]:
+        """Check every parameter that can be checked without data, before any training."""
+        check.number("M", self.M, high=1e6)
+        for name in ("gamma", "gamma_skip"):
+            check.number(name, getattr(self, name))
+        check.number("learning_rate", self.learning_rate, above=True)
+        check.number("dropout", self.dropout, high=0.99)
+        check.number("val_size", self.val_size, high=0.9)
+        if self.batch_size is not None:
+            check.whole("batch_size", self.batch_size, 1)
+        check.one_of("refit", self.refit, (False, "warm", "scratch"))
+        check.one_of("dtype", self.dtype, ("float32", "float64"))
+        if self.n_features_to_select is not None:
+            check.whole("n_features_to_select", self.n_features_to_select, 1)
+        if isinstance(self.select, str):
+            check.one_of("select", self.select, ("1se", "best"))
+        else:
+            check.number("select", self.select)
+        tol = check.tolerance(self.tol)
+        n_iters = check.per_stage("n_iters", self.n_iters, 1)
+        patience = check.per_stage("patience", self.patience, 1, optional=True)
+        start = (
+            None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
+        )
+        multiplier = check.number("path_multiplier", self.path_multiplier, 1.0, above=True)
+        grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
+        return grid, Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(n_iters[1], patience[1], tol)
+
+    def _given_groups(self) -> Any:
+        if self.groups is not None and self.feature_groups is not None:
+            raise ValueError("groups is another name for feature_groups: give one of them")
+        return self.feature_groups if self.groups is None else self.groups
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        """Check X, y and weights, and leave out rows of weight zero."""
+        X, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, ensure_min_samples=2
+        )
+        if self.n_features_to_select is not None and self.n_features_to_select > X.shape[1]:
+            raise ValueError(f"n_features_to_select={self.n_features_to_select} exceeds the {X.shape[1]} features of X")
+        target = self._check_y(y, fitting=True)
+        weights = check.sample_weight(sample_weight, len(X))
+        used = weights > 0
+        if not used.all():
+            X, target, weights = X[used], target[used], weights[used]
+        return X, target, self._class_weights(target, weights)
+
+    def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
+        """Put the rows to train on first and those to validate on behind them."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: give both or neither")
+        if X_val is not None:
+            X_val, y_val = validate_data(
+                self, X_val, y_val, reset=False, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False
+            )
+            held_out = self._check_y(y_val, fitting=False)
+            stacked = np.vstack([X, X_val]), np.vstack([target, held_out])
+            return Rows(*stacked, np.append(weights, self._class_weights(held_out, np.ones(len(X_val)))), len(X))
+        if not self.val_size:
+            return Rows(X, target, weights, len(X))
+        strata = self._strata(target)
+        n_classes = 1 if strata is None else len(np.unique(strata))
+        n_val = min(max(int(np.ceil(self.val_size * len(X))), n_classes), len(X) - n_classes)
+        fit, val = train_test_split(np.arange(len(X)), test_size=n_val, stratify=strata, random_state=seed)
+        order = np.concatenate([np.sort(fit), np.sort(val)])
+        return Rows(X[order], target[order], weights[order], len(fit))
+
+    def _problem(self, rows: Rows, ids: Any, costs: Any, settings: Any) -> Problem:
+        """Scale the rows, remember how, and move everything to the device."""
+        n_fit, n = rows.n_fit, len(rows.X)
+        fit_weights = rows.weights[:n_fit]
+        self._scaling = (
+            scaling.learn(rows.X[:n_fit], fit_weights) if self.standardize else scaling.identity(self.n_features_in_)
+        )
+        self._target_scaling = self._scale_target(rows.target[:n_fit], fit_weights)
+        self._network = Network(rows.target.shape[1], check.hidden_dims(self.hidden_dims))
+        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+        def tensor(array: Any) -> torch.Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(device)
+
+        val_weights = None
+        if n > n_fit:
+            val_weights = np.zeros((1, n))
+            val_weights[0, n_fit:] = rows.weights[n_fit:] / rows.weights[n_fit:].sum()
+        return Problem(
+            network=self._network,
+            loss=self._loss(),
+            X=tensor(self._scaling.apply(rows.X, self.dtype)),
+            target=tensor(self._target_scaling.apply(rows.target, np.float64)),
+            weights=tensor(fit_weights[None] / fit_weights.sum()),
+            val_weights=None if val_weights is None else tensor(val_weights),
+            M=tensor([self.M]),
+            costs=tensor(costs),
+            groups=Groups(None if ids is None else torch.from_numpy(ids).to(device), self.n_features_in_),
+            gamma=float(self.gamma),
+            gamma_skip=float(self.gamma_skip),
+            dropout=float(self.dropout),
+        )
+
+    def _solver(self, problem: Problem, seed: int) -> Solver:
+        draw = torch.Generator(problem.X.device).manual_seed(seed)
+        return Solver(problem, learning_rate=self.learning_rate, batch_size=self.batch_size, draw=draw)
+
+    def _start(self, problem: Problem, seed: int) -> Weights:
+        """Draw the weights to start from; a constant column says nothing and starts outside the model."""
+        start = self._network.init(self.n_features_in_, [seed], problem.X.dtype, problem.X.device)
+        constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
+        start.rows[:, constant] = 0
+        return start
+
+    def _choose(self, path: Path) -> Point:
+        if self.n_features_to_select is not None:
+            return path[choose.at_most(path, self.n_features_to_select)]
+        if not isinstance(self.select, str):
+            return path[choose.at_lambda(path, self.select)]
+        if path.val_weights is None:
+            warnings.warn(
+                "without validation rows nothing says which point is best: taking the last one that has features; "
+                "set n_features_to_select, or give select a lambda_",
+                UserWarning,
+                stacklevel=3,
+            )
+            return next((p for p in reversed(path) if p.n_selected), path[-1])
+        if self.select == "best":
+            return path[choose.best(path)]
+        if len(path.val_weights) < _FEW:
+            warnings.warn(
+                f"only {len(path.val_weights)} validation rows: the one-standard-error rule is unreliable below {_FEW}; "
+                "raise val_size, or set n_features_to_select",
+                UserWarning,
+                stacklevel=3,
+            )
+        return path[choose.one_standard_error(path)]

@@ -1,0 +1,199 @@
+"""Figures of a path and of a selection: data and axes in, axes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import ArrayLike
+
+from riata.path import Path, Point
+
+__all__ = ["plot_importances", "plot_path", "summary_figure"]
+
+BLUE, ORANGE, GREY, INK = "#2563a8", "#d9641e", "#c9ced6", "#30363d"
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "fontweight": "bold", "color": INK, "pad": 10}
+_LONGEST_LINEAR = 40  # features up to which every count has room on a linear axis
+_LONGEST_NAME = 28  # characters of a feature's name
+
+
+def plot_path(path: Path, point: Point | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the loss along a path against the number of features.
+
+    Several points of a path may have the same number of features. The line goes through the one of lowest loss for each
+    number; the band is one standard error to either side of it.
+
+    Parameters
+    ----------
+    path : Path
+        What to draw. Its validation loss is shown, or its training loss if nothing was held out.
+    point : Point, optional
+        A point to mark.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+    """
+    ax = _axes() if ax is None else ax
+    validated = bool(np.isfinite([p.val_loss for p in path]).any())
+    best = _best_per_count(path, validated)
+    counts = np.array([p.n_selected for p in best])
+    losses = np.array([_loss(p, validated) for p in best])
+    if validated:
+        errors = np.array([p.val_loss_se for p in best])
+        ax.fill_between(counts, losses - errors, losses + errors, color=BLUE, alpha=0.16, linewidth=0)
+    ax.plot(counts, losses, color=BLUE, linewidth=1.8, marker="o", markersize=3.2)
+    _count_axis(ax, int(counts.max()))
+    if point is not None:
+        _mark(ax, point, _loss(point, validated))
+    ax.set_xlabel("number of features")
+    ax.set_ylabel("validation loss (± 1 standard error)" if validated else "training loss")
+    return _clean(ax)
+
+
+def plot_importances(
+    names: Sequence[str], importances: ArrayLike, selected: ArrayLike, *, ax: Axes | None = None, top: int = 20
+) -> Axes:
+    """Draw the most important features as bars, the selected ones in colour.
+
+    Parameters
+    ----------
+    names : sequence of str of length d
+        Names of the features.
+    importances : array-like of shape (d,)
+        For example λ at which each leaves the path.
+    selected : bool array-like of shape (d,)
+        Which are in the model.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    top : int
+        How many features to show at most.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+    """
+    ax = _axes() if ax is None else ax
+    importances, selected = np.asarray(importances, dtype=float), np.asarray(selected, dtype=bool)
+    order = np.argsort(-importances, kind="stable")[:top]
+    ax.barh(
+        np.arange(len(order)), importances[order], height=0.72, color=[BLUE if selected[j] else GREY for j in order]
+    )
+    ax.set_yticks(np.arange(len(order)), [_short(str(names[j])) for j in order], parse_math=False)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax.set_xlabel("importance (λ on leaving the path)")
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    _clean(ax)
+    _key(ax, {"selected": BLUE, "not selected": GREY})
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+def summary_figure(model: Any, names: Sequence[str]) -> Figure:
+    """Draw the path and the importances of a fitted model side by side.
+
+    Parameters
+    ----------
+    model : LassoNetClassifier or LassoNetRegressor
+        Fitted.
+    names : sequence of str
+        Names of the features.
+
+    Returns
+    -------
+    Figure
+        Nine inches wide, not attached to any window.
+    """
+    figure = Figure(figsize=(9, 4.2), layout=ConstrainedLayoutEngine(wspace=0.06))
+    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
+    plot_path(model.path_, model.point_, ax=left)
+    plot_importances(names, model.feature_importances_, model.selected_, ax=right)
+    left.set_title("Loss along the path", **_TITLE)
+    right.set_title("Most important features", **_TITLE)
+    return figure
+
+
+def _axes() -> Axes:
+    return Figure(figsize=(5, 4), layout="constrained").subplots()
+
+
+def _loss(point: Point, validated: bool) -> float:
+    return point.val_loss if validated else point.loss
+
+
+def _best_per_count(path: Path, validated: bool) -> list[Point]:
+    """For each number of features the point of lowest loss, from few features to many."""
+    best: dict[int, Point] = {}
+    for point in path:
+        other = best.get(point.n_selected)
+        if other is None or _loss(point, validated) < _loss(other, validated):
+            best[point.n_selected] = point
+    return [best[count] for count in sorted(best)]
+
+
+def _count_axis(ax: Axes, most: int) -> None:
+    """Whole numbers: evenly spaced while each has room, in logarithms with a place for 0 beyond that."""
+    if most <= _LONGEST_LINEAR:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_xlim(-0.03 * max(most, 10), 1.03 * max(most, 10))
+        return
+    ax.set_xscale("symlog", linthresh=1, linscale=0.3)
+    steps = (1, 2, 5) if most < 200 else (1, 3) if most < 3000 else (1,)  # as many labels as have room
+    ticks = [0] + [m * 10**e for e in range(9) for m in steps if m * 10**e <= most]
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda count, _: f"{count:,.0f}" if count < 1e4 else f"{count / 1e3:,.0f}k")
+    )
+    ax.set_xlim(-0.15, most * 1.12)
+
+
+def _mark(ax: Axes, point: Point, loss: float) -> None:
+    """Mark a point, with its label on the side of the line that has more room."""
+    count, plural = point.n_selected, "" if point.n_selected == 1 else "s"
+    ax.axvline(count, color=ORANGE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    ax.plot([count], [loss], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
+    position = ax.transAxes.inverted().transform(ax.transData.transform((count, loss)))[0]
+    ax.annotate(
+        f"{count} feature{plural}, λ = {point.lambda_:.2g}",
+        (count, 0.98),
+        xycoords=("data", "axes fraction"),
+        xytext=(7 if position < 0.5 else -7, 0),
+        textcoords="offset points",
+        color=ORANGE,
+        fontweight="bold",
+        ha="left" if position < 0.5 else "right",
+        va="top",
+    )
+
+
+def _key(ax: Axes, colours: dict[str, str]) -> None:
+    patches = [Patch(color=colour, label=label) for label, colour in colours.items()]
+    box: dict[str, Any] = {"edgecolor": "none", "framealpha": 0.85}
+    ax.legend(handles=patches, loc="lower right", fontsize=9, labelcolor=INK, handlelength=1.2, **box)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _clean(ax: Axes) -> Axes:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(INK)
+    ax.tick_params(colors=INK, labelsize=9)
+    ax.xaxis.label.set_color(INK)
+    ax.yaxis.label.set_color(INK)
+    return ax

@@ -1,0 +1,51 @@
+"""A progress bar for a path: λ, features left, validation loss and time left."""
+
+from __future__ import annotations
+
+import math
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from riata.path import Point
+
+__all__ = ["PathProgress"]
+
+
+class PathProgress:
+    """Show a bar on standard error while a path is followed; shows nothing when ``shown`` is false.
+
+    A path has no known length. The bar runs over the logarithm of the number of features left, which falls roughly evenly.
+    """
+
+    def __init__(self, n_features: int, *, until: int = 0, shown: bool = True):
+        self._span = math.log1p(n_features) - math.log1p(until)
+        self._until = until
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not shown,
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> PathProgress:
+        self._bar.start()
+        self._task = self._bar.add_task("dense model", total=max(self._span, 1e-9))
+        return self
+
+    def __call__(self, point: Point) -> None:
+        """Show one more point."""
+        if self._task is None:
+            return
+        loss = point.loss if math.isnan(point.val_loss) else point.val_loss
+        done = self._span - math.log1p(point.n_selected) + math.log1p(self._until)
+        text = f"λ {point.lambda_:9.3g}   {point.n_selected:5d} features   loss {loss:7.4f}"
+        self._bar.update(self._task, completed=max(done, 0.0), description=text)
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()

@@ -1,0 +1,375 @@
+"""Promises of the command line: what it writes, what it refuses, and that it repeats."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+from rich.console import Console
+from typer.testing import CliRunner
+
+import riata
+from riata import cli
+from riata.tables import TableError, prepare, read
+
+FILES = ["path.csv", "path.png", "selected.csv", "summary.json"]
+
+
+def riata_cli(*arguments: object) -> Result:
+    return CliRunner().invoke(cli.app, [str(a) for a in arguments])
+
+
+def select(file: Path, out: Path, *options: object, target: str = "y") -> Result:
+    return riata_cli("select", file, "--target", target, "--hidden", 4, "--out", out, *options)
+
+
+def mixed(n: int = 150) -> pd.DataFrame:
+    """Two useful columns (a number and a text), a flag and noise; the target has two classes."""
+    draw = np.random.default_rng(0)
+    city = draw.choice(["Oslo", "Rome", "Lima"], n)
+    size = draw.standard_normal(n)
+    frame = pd.DataFrame({"size": size, "noise": draw.standard_normal(n), "flag": draw.random(n) < 0.5, "city": city})
+    frame["y"] = np.where(size + 2.0 * (city == "Rome") + 0.2 * draw.standard_normal(n) > 0.5, "yes", "no")
+    return frame
+
+
+def numbers(n: int = 100) -> pd.DataFrame:
+    draw = np.random.default_rng(1)
+    X = draw.standard_normal((n, 4))
+    return pd.DataFrame(X, columns=list("abcd")).assign(y=3 * X[:, 0] - X[:, 1] + 0.1 * draw.standard_normal(n))
+
+
+def saved(frame: pd.DataFrame, folder: Path) -> Path:
+    file = folder / "data.csv"
+    frame.to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture(scope="module")
+def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("mixed")
+    return folder / "out", select(saved(mixed(), folder), folder / "out")
+
+
+# ---- what is written ------------------------------------------------------------------------------------------------
+
+
+def test_all_files_are_written_and_nothing_else(mixed_run):
+    out, result = mixed_run
+    assert result.exit_code == 0, result.stderr
+    assert sorted(os.listdir(out)) == FILES
+    assert (out / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_levels_of_a_text_column_stay_together_and_the_most_important_feature_comes_first(mixed_run):
+    chosen = pd.read_csv(mixed_run[0] / "selected.csv")
+    assert chosen.columns.tolist() == ["name", "group", "importance", "coefficient"]
+    assert chosen["importance"].is_monotonic_decreasing
+    assert set(chosen.loc[chosen["group"] == "city", "name"]) == {"city=Lima", "city=Oslo", "city=Rome"}
+    assert "size" in set(chosen["name"])
+    assert (chosen.loc[chosen["group"] != "city", "group"] == chosen.loc[chosen["group"] != "city", "name"]).all()
+
+
+def test_the_path_file_goes_from_all_features_to_none(mixed_run):
+    path = pd.read_csv(mixed_run[0] / "path.csv")
+    assert path["n_selected"].iloc[0] == 6
+    assert path["n_selected"].iloc[-1] == 0
+    assert path["lambda_"].iloc[0] == 0
+
+
+def test_the_summary_holds_what_is_needed_to_repeat_the_run(mixed_run):
+    text = (mixed_run[0] / "summary.json").read_text(encoding="utf-8")
+    summary = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert summary["versions"].keys() >= {"riata", "torch", "scikit-learn", "numpy"}
+    assert summary["versions"]["riata"] == riata.__version__
+    assert (summary["seed"], summary["task"]) == (0, "classification")
+    assert summary["rows"] == {"used": 150, "dropped": 0, "fitted": 120, "held_out": 30}
+    assert summary["columns"] == {"file": 4, "encoded": 6}
+    assert summary["parameters"].keys() == riata.LassoNetClassifier().get_params().keys()
+    assert summary["lambda"] in pd.read_csv(mixed_run[0] / "path.csv")["lambda_"].to_numpy()
+    chosen = pd.read_csv(mixed_run[0] / "selected.csv")
+    assert summary["selected"] == chosen["name"].tolist()
+    assert summary["n_selected"] == len(chosen)
+
+
+def test_selected_features_beat_the_baseline_and_all_scores_are_there(mixed_run):
+    scores = json.loads((mixed_run[0] / "summary.json").read_text(encoding="utf-8"))["scores"]
+    assert scores.keys() == {"selected", "all", "baseline"}
+    assert all(row.keys() == {"accuracy", "balanced accuracy", "log loss"} for row in scores.values())
+    assert scores["selected"]["accuracy"] > scores["baseline"]["accuracy"]
+    assert scores["baseline"]["balanced accuracy"] == 0.5
+
+
+def test_the_result_is_printed_with_the_place_of_the_files(mixed_run):
+    out, result = mixed_run
+    for text in ("size", "city=Rome", "balanced accuracy", "most frequent class", str(out)):
+        assert text in result.stdout
+    assert "task: classification, as 'y' is text with 2 distinct values" in result.stderr
+
+
+def test_only_features_of_the_first_page_are_printed():
+    frame = pd.DataFrame({"name": [f"[red]x{i:02d}" for i in range(20)], "importance": 1.0, "coefficient": 0.0})
+    printed = cli._feature_table(frame, 30)
+    assert printed.row_count == cli.SHOWN + 1
+    console = Console(width=80, file=io.StringIO())
+    console.print(printed)
+    text = console.file.getvalue()
+    assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text
+
+
+def test_the_same_seed_gives_the_same_files_and_parquet_the_same_as_csv(mixed_run, tmp_path):
+    file = tmp_path / "data.parquet"
+    mixed().to_parquet(file)
+    assert select(file, tmp_path / "out", "--quiet").exit_code == 0
+    for name in ("selected.csv", "path.csv", "path.png"):
+        assert (tmp_path / "out" / name).read_bytes() == (mixed_run[0] / name).read_bytes(), name
+    summaries = [json.loads((out / "summary.json").read_text("utf-8")) for out in (tmp_path / "out", mixed_run[0])]
+    for summary in summaries:
+        del summary["parameters"]["verbose"]
+    assert summaries[0] == summaries[1]
+
+
+def test_regression_writes_its_scores_and_quiet_prints_nothing(tmp_path):
+    result = select(saved(numbers(), tmp_path), tmp_path / "out", "--quiet", "--seed", 3)
+    assert (result.exit_code, result.output) == (0, "")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert summary["scores"]["selected"].keys() == {"R²", "RMSE"}
+    assert summary["scores"]["selected"]["R²"] > 0.5 > summary["scores"]["baseline"]["R²"]
+    assert (summary["seed"], summary["parameters"]["random_state"]) == (3, 3)
+    assert "task: regression" in summary["notes"][0]
+
+
+def test_k_bounds_the_number_of_features_and_options_reach_the_estimator(tmp_path):
+    result = select(saved(numbers(), tmp_path), tmp_path / "out", "--k", 1, "--M", 2, "--hidden", "4,3")
+    assert result.exit_code == 0, result.stderr
+    assert pd.read_csv(tmp_path / "out" / "selected.csv")["name"].tolist() == ["a"]
+    parameters = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["parameters"]
+    assert (parameters["n_features_to_select"], parameters["M"], parameters["hidden_dims"]) == (1, 2, [4, 3])
+
+
+def test_many_classes_have_one_column_of_coefficients_each(tmp_path):
+    frame = numbers(90)
+    frame["y"] = pd.qcut(frame["y"], 3, labels=["low", "mid", "high"])
+    assert select(saved(frame, tmp_path), tmp_path / "out").exit_code == 0
+    chosen = pd.read_csv(tmp_path / "out" / "selected.csv")
+    assert chosen.columns.tolist()[3:] == ["coefficient_high", "coefficient_low", "coefficient_mid"]
+
+
+def test_names_in_any_script_and_with_any_sign_are_kept(tmp_path):
+    frame = numbers().rename(columns={"a": "特征", "b": "[bold]$x_{"})
+    result = select(saved(frame, tmp_path), tmp_path / "out", "--k", 2)
+    assert result.exit_code == 0, result.stderr
+    assert pd.read_csv(tmp_path / "out" / "selected.csv")["name"].tolist() == ["特征", "[bold]$x_{"]
+    assert "[bold]$x_{" in result.stdout
+
+
+def test_rows_without_a_target_are_left_out_with_a_message(tmp_path):
+    frame = numbers()
+    frame.loc[:4, "y"] = np.nan
+    result = select(saved(frame, tmp_path), tmp_path / "out")
+    assert result.exit_code == 0
+    assert "left out 5 rows without a value of 'y'" in result.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["rows"]["dropped"] == 5
+
+
+def test_the_demo_counts_the_noise_among_the_selected(tmp_path, monkeypatch):
+    fit = cli._fit
+    monkeypatch.setattr(cli, "_fit", lambda table, rows, job: fit(table, rows, cli.replace(job, hidden=(3,), k=5)))
+    result = riata_cli("demo", "--out", tmp_path)
+    assert result.exit_code == 0, result.stderr
+    names = pd.read_csv(tmp_path / "selected.csv")["name"]
+    noise = names.str.startswith("noise_").sum()
+    assert f"{noise} of the {len(names)} selected features are among the 30 columns of noise." in result.stdout
+    summary = json.loads((tmp_path / "summary.json").read_text("utf-8"))
+    assert summary["columns"]["file"] == 60
+    assert summary["rows"]["used"] == 569
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+def refused(result: Result, *texts: str) -> None:
+    """Exit with 2, one or two lines on standard error, nothing on standard output, no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert 1 <= len(lines) <= 2, lines
+    assert lines[0].startswith("error: ")
+    for text in texts:
+        assert text in result.stderr
+
+
+def test_a_file_that_is_missing_unreadable_or_of_another_kind_is_refused(tmp_path):
+    refused(select(tmp_path / "no.csv", tmp_path / "out"), "no.csv", "No such file")
+    (tmp_path / "folder.csv").mkdir()
+    refused(select(tmp_path / "folder.csv", tmp_path / "out"), "Is a directory")
+    for name, content, reason in (
+        ("empty.csv", b"", "No columns"),
+        ("latin.csv", "größe,y\n1,2\n".encode("latin-1"), "UTF-8"),
+        ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "Expected 2 fields"),
+        ("long.csv", b"a,y\n1,2,3\n1,2,3\n", "more fields than the header"),
+        ("fake.parquet", b"a,y\n1,2\n", "fake.parquet"),
+        ("data.xlsx", b"", "neither .csv nor .parquet"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        refused(select(tmp_path / name, tmp_path / "out"), reason)
+    assert not (tmp_path / "out").exists()
+
+
+def test_parquet_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
+    numbers().to_parquet(tmp_path / "data.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    refused(select(tmp_path / "data.parquet", tmp_path / "out"), "pip install 'riata[parquet]'")
+
+
+def test_an_unknown_target_or_column_to_drop_is_refused_with_close_names(tmp_path):
+    file = saved(numbers().rename(columns={"y": "Price"}), tmp_path)
+    refused(select(file, tmp_path / "out", target="prise"), "no column 'prise'", "did you mean 'Price'?")
+    refused(select(file, tmp_path / "out", target="zzz"), "there are 'a', 'b', 'c', 'd', 'Price'")
+    refused(select(file, tmp_path / "out", "--drop", "pryce", target="Price"), "did you mean 'Price'?")
+    refused(select(file, tmp_path / "out", "--drop", "Price", target="Price"), "cannot be dropped")
+
+
+def test_duplicate_column_names_are_refused(tmp_path):
+    file = tmp_path / "data.csv"
+    file.write_text('a,"b, c",a,y\n' + "1,2,3,4\n" * 20)
+    refused(select(file, tmp_path / "out"), "'a' (2 times)")
+
+
+def test_a_constant_target_is_refused(tmp_path):
+    refused(select(saved(numbers().assign(y=1), tmp_path), tmp_path / "out"), "'y' has only one value")
+
+
+def test_a_table_without_usable_features_is_refused(tmp_path):
+    file = saved(numbers()[["y"]], tmp_path)
+    refused(select(file, tmp_path / "out"), "no columns are left")
+    file = saved(numbers()[["y"]].assign(a=1, b="x"), tmp_path)
+    refused(select(file, tmp_path / "out"), "every column is constant")
+
+
+@pytest.mark.parametrize("k", [0, -1, 7])
+def test_k_out_of_range_is_refused(tmp_path, k):
+    refused(select(saved(mixed(), tmp_path), tmp_path / "out", "--k", k), "between 1 and the number of features, 6")
+
+
+@pytest.mark.parametrize("hidden", ["", "0", "10,x"])
+def test_hidden_layers_that_are_no_widths_are_refused(tmp_path, hidden):
+    refused(select(saved(mixed(), tmp_path), tmp_path / "out", "--hidden", hidden), "--hidden", repr(hidden))
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli, "_fit", lambda *_: pytest.fail("fitted"))
+    file = saved(mixed(), tmp_path)
+    refused(select(file, file), "cannot write to", "--out")
+    folder = tmp_path / "locked"
+    folder.mkdir()
+
+    def touch(self: Path) -> None:  # a read-only folder, also for an administrator
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", touch)
+    refused(select(file, folder), "cannot write to", "Permission denied", "--out")
+
+
+def test_missing_features_are_refused_with_names_counts_and_the_remedy(tmp_path):
+    frame = mixed()
+    frame.loc[:2, "size"] = np.nan
+    frame.loc[0, "city"] = None
+    refused(
+        select(saved(frame, tmp_path), tmp_path / "out"),
+        "'size' (3 of 150), 'city' (1 of 150)",
+        "SimpleImputer",
+        "--drop size --drop city",
+    )
+
+
+def test_an_identifier_is_refused_and_can_be_dropped(tmp_path):
+    frame = numbers().assign(**{"the id": [f"p{i}" for i in range(100)]})
+    file = saved(frame, tmp_path)
+    refused(select(file, tmp_path / "out"), "identifier", "--drop 'the id'")
+    assert "the id" not in prepare(read(file), "y", drop=["the id"]).X
+
+
+def test_columns_that_are_neither_numbers_nor_text_are_refused(tmp_path):
+    frame = numbers().assign(when=pd.Timestamp("2020-01-01"))
+    frame.to_parquet(tmp_path / "data.parquet")
+    refused(select(tmp_path / "data.parquet", tmp_path / "out"), "'when' (dates)", "--drop when")
+    frame.assign(y=frame["when"]).to_parquet(tmp_path / "data.parquet")
+    refused(select(tmp_path / "data.parquet", tmp_path / "out"), "the target 'y' holds dates")
+
+
+def test_infinite_values_and_too_few_rows_are_refused(tmp_path):
+    frame = numbers()
+    frame.loc[3, "b"] = np.inf
+    refused(select(saved(frame, tmp_path), tmp_path / "out"), "'b' has 1 infinite value", "--drop b")
+    frame = numbers()
+    frame.loc[3, "y"] = np.inf
+    refused(select(saved(frame, tmp_path), tmp_path / "out"), "the target 'y' has infinite values")
+    refused(select(saved(numbers(9), tmp_path), tmp_path / "out"), "9 rows", "at least 10")
+
+
+def test_classes_that_cannot_be_split_are_refused(tmp_path):
+    frame = mixed()
+    frame.loc[:1, "y"] = "rare"
+    refused(select(saved(frame, tmp_path), tmp_path / "out"), "fewer than 3 rows: 'rare' (2)")
+    file = saved(numbers(), tmp_path)
+    refused(select(file, tmp_path / "out", "--task", "classification"), "100 distinct values", "--task regression")
+    file = saved(mixed(), tmp_path)
+    refused(select(file, tmp_path / "out", "--task", "regression"), "is text", "--task classification")
+
+
+def test_what_the_estimator_refuses_is_one_line_too(tmp_path):
+    refused(select(saved(numbers(), tmp_path), tmp_path / "out", "--M", 1e9, "--quiet"), "M must be")
+
+
+# ---- files are whole or absent --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trouble", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_a_full_disk_or_an_interrupt_leaves_old_files_alone_and_no_drafts(tmp_path, monkeypatch, trouble):
+    (tmp_path / "a.csv").write_bytes(b"old")
+
+    def fsync(_: int) -> None:
+        raise trouble
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises((TableError, KeyboardInterrupt)):
+        cli._write(tmp_path, {"a.csv": b"new", "b.csv": b"new"})
+    assert os.listdir(tmp_path) == ["a.csv"]
+    assert (tmp_path / "a.csv").read_bytes() == b"old"
+
+
+def test_json_has_null_where_a_number_is_not_finite():
+    value = {"a": [np.nan, np.float32(1.5), np.inf], "b": (np.int64(2), None, True), "c": np.float64}
+    assert json.loads(cli._json(value)) == {
+        "a": [None, 1.5, None],
+        "b": [2, None, True],
+        "c": "<class 'numpy.float64'>",
+    }
+
+
+# ---- the command itself ---------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_printed_and_help_names_the_commands():
+    assert riata_cli("--version").stdout == f"riata {riata.__version__}\n"
+    help_text = riata_cli("--help").stdout
+    assert "select" in help_text and "demo" in help_text
+
+
+def test_main_is_the_same_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["riata", "--version"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"riata {riata.__version__}\n"

@@ -1,0 +1,117 @@
+"""Laws of the figures: they show the numbers they were given, and nothing outside the axes they were given changes."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from riata.path import Path, Point, SparseWeights
+from riata.plot import BLUE, GREY, plot_importances, plot_path, summary_figure
+
+
+def a_path(counts: list[int], *, validated: bool = True, d: int = 80) -> Path:
+    """Points with so many features each; the loss falls with features and rises slowly with λ."""
+    none = np.zeros((0, 1))
+    points = []
+    for i, count in enumerate(counts):
+        loss = 1 / (1 + count) + 0.01 * i
+        val_loss, error = (loss + 0.1, 0.05) if validated else (np.nan, np.nan)
+        selected = np.arange(d) < count
+        weights = SparseWeights(np.zeros(0, dtype=int), none, none, np.zeros(0))
+        points.append(Point(0.31 * i, selected, count, loss, val_loss, error, 0.0, loss, 1, weights))
+    return Path(points)
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("most", [12, 80])
+def test_the_line_goes_through_the_lowest_loss_of_every_number_of_features(most):
+    path = a_path([most, 5, 5, 2, 2, 0])
+    x, y = plot_path(path).lines[0].get_data()
+    assert x.tolist() == [0, 2, 5, most]
+    assert y.tolist() == [path[i].val_loss for i in (5, 3, 1, 0)]
+
+
+def test_the_band_is_one_standard_error_to_either_side():
+    ax = plot_path(a_path([12, 5, 0]))
+    corners = ax.collections[0].get_paths()[0].vertices
+    line = dict(zip(*ax.lines[0].get_data(), strict=True))
+    for count, loss in line.items():
+        heights = corners[np.isclose(corners[:, 0], count), 1]
+        np.testing.assert_allclose([heights.min(), heights.max()], [loss - 0.05, loss + 0.05])
+
+
+def test_without_validation_the_training_loss_is_shown_without_a_band():
+    path = a_path([12, 5, 0], validated=False)
+    ax = plot_path(path, path[1])
+    assert ax.get_ylabel() == "training loss"
+    assert not ax.collections
+    assert ax.lines[0].get_ydata().tolist() == [p.loss for p in reversed(path)]
+
+
+@pytest.mark.parametrize(("position", "label"), [(1, "12 features, λ = 0.31"), (3, "1 feature, λ = 0.93")])
+def test_the_chosen_point_is_marked_and_labelled(position, label):
+    path = a_path([40, 12, 5, 1, 0])
+    ax = plot_path(path, path[position])
+    assert texts(ax) == [label]
+    mark = ax.lines[-1].get_data()
+    assert (mark[0][0], mark[1][0]) == (path[position].n_selected, path[position].val_loss)
+    assert texts(plot_path(path)) == []
+
+
+@pytest.mark.parametrize("counts", [[1000, 990, 30, 0], [12, 11, 3, 0], [1, 0], [0], [199, 7], [20000, 7], [10**6, 7]])
+def test_labels_stay_inside_the_figure_wherever_the_point_is(counts):
+    path = a_path(counts, d=max(counts) + 1)
+    for point in path:
+        figure = Figure(figsize=(4.5, 4), layout="constrained")
+        ax = plot_path(path, point, ax=figure.subplots())
+        figure.draw_without_rendering()
+        box = ax.texts[0].get_window_extent()
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+        labels = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(labels))
+        shown = [t for t in ax.get_xticks() if ax.get_xlim()[0] <= t <= ax.get_xlim()[1]]
+        assert all(float(t).is_integer() for t in shown)
+
+
+def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colour():
+    importances = np.array([0.1, 0.9, 0.5, 0.7])
+    ax = plot_importances(["a", "b", "c", "d" * 60], importances, [False, True, False, True], top=3)
+    assert [bar.get_width() for bar in ax.patches] == [0.9, 0.7, 0.5]
+    assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[0] == "b"
+    assert names[1] == "d" * 27 + "…"
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is on top
+
+
+def test_given_axes_are_drawn_on_and_returned():
+    left, right = Figure().subplots(1, 2)
+    assert plot_path(a_path([3, 0]), ax=left) is left
+    assert plot_importances(["a"], [1.0], [True], ax=right) is right
+
+
+def test_dollar_signs_in_names_are_shown_as_they_are():
+    figure = Figure()
+    ax = plot_importances(["price_$", "$a_{$", "$x^2$"], [3.0, 2.0, 1.0], [True] * 3, ax=figure.subplots())
+    figure.draw_without_rendering()
+    assert not any(label.get_parse_math() for label in ax.get_yticklabels())
+
+
+def test_the_summary_has_both_panels_and_needs_no_window():
+    path = a_path([5, 3, 0], d=5)
+    model = SimpleNamespace(path_=path, point_=path[1], feature_importances_=np.arange(5.0), selected_=path[1].selected)
+    figure = summary_figure(model, list("abcde"))
+    figure.draw_without_rendering()
+    assert figure.get_figwidth() == 9
+    assert [ax.get_xlabel() for ax in figure.axes] == ["number of features", "importance (λ on leaving the path)"]
+    assert figure.canvas.manager is None
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
