@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "class_counts",
+    "class_weights",
     "costs",
     "groups",
     "hidden_dims",
+    "labels",
     "lambda_seq",
     "number",
     "per_stage",
+    "reachable",
     "sample_weight",
     "whole",
 ]
@@ -57,7 +60,7 @@ def per_stage(name: str, value: Any, low: int, *, optional: bool = False) -> tup
 
 def tolerance(value: Any) -> float:
     """Check ``tol``, which other packages give another meaning."""
-    if isinstance(value, numbers.Real) and value >= 0.5:
+    if isinstance(value, numbers.Real) and float(value) >= 0.5:
         raise ValueError(
             f"tol={value!r} is not a relative tolerance: leave a point when the objective falls by less than this share "
             "(such as 1e-4); a factor on the objective, as in the lassonet package, would be 1 - tol here"
@@ -67,7 +70,7 @@ def tolerance(value: Any) -> float:
 
 def hidden_dims(value: Any) -> tuple[int, ...]:
     """Check the widths of the hidden layers."""
-    widths = (value,) if isinstance(value, numbers.Integral) else tuple(value)
+    widths = (value,) if isinstance(value, numbers.Integral) else _listed("hidden_dims", value, "(100,)")
     if not widths:
         raise ValueError("hidden_dims must name at least one hidden layer, such as (100,); for a linear model use M=0")
     return tuple(whole("hidden_dims", w, 1) for w in widths)
@@ -77,7 +80,7 @@ def lambda_seq(value: Any) -> tuple[float, ...] | None:
     """Check an explicit sequence of λ."""
     if value is None:
         return None
-    seq = tuple(number("lambda_seq", v, above=True) for v in value)
+    seq = tuple(number("lambda_seq", v, above=True) for v in _listed("lambda_seq", value, "(0.1, 1, 10)"))
     falls = [i for i in range(1, len(seq)) if seq[i] <= seq[i - 1]]
     if not seq or falls:
         at = f"; it falls from {seq[falls[0] - 1]:g} to {seq[falls[0]]:g}" if falls else ""
@@ -98,8 +101,9 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
         raise ValueError(f"sample_weight must have one number per row, shape ({n_samples},); got shape {weights.shape}")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and non-negative; use 0 to leave a row out")
-    if not weights.any():
-        raise ValueError("sample_weight must be positive for at least one row")
+    if np.count_nonzero(weights) < 2:
+        found = "1 row only" if weights.any() else "no row: it is zero for every row"
+        raise ValueError(f"sample_weight must be positive for at least two rows; it is for {found}")
     return weights
 
 
@@ -109,7 +113,7 @@ def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, 
     found = []
     for column in columns:
         if isinstance(column, numbers.Integral) and not isinstance(column, bool):
-            if not 0 <= column < n_features:
+            if not 0 <= int(column) < n_features:
                 raise ValueError(f"{what}: there is no column {column}; X has {n_features} columns, from 0 on")
             found.append(int(column))
         elif column in lookup:
@@ -126,14 +130,15 @@ def groups(value: Any, names: NDArray[np.object_] | None, n_features: int) -> ND
     """Turn groups, as one label per feature or as lists of columns (a mapping of names to lists), into ids per feature."""
     if value is None:
         return None
-    members = list(value.values()) if isinstance(value, Mapping) else list(value)
-    if not all(isinstance(m, (list, tuple, set, np.ndarray)) for m in members):
-        labels = np.asarray(members)
-        if labels.shape != (n_features,):
+    mapped = isinstance(value, Mapping)
+    members = list(value.values()) if mapped else _listed("groups", value, "[0, 0, 1]")
+    listed = [isinstance(m, Iterable) and not isinstance(m, str) for m in members]
+    if not all(listed):
+        if mapped or any(listed) or len(members) != n_features:
             raise ValueError(
-                f"groups must hold one label per feature ({n_features}) or lists of columns; got shape {labels.shape}"
+                f"groups must hold one label per feature ({n_features}), or lists of columns only; got {value!r}"
             )
-        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        return np.unique(np.asarray(members), return_inverse=True)[1].astype(np.int64)
     ids = np.full(n_features, -1, dtype=np.int64)
     for g, columns in enumerate(members):
         for j in positions(columns, names, n_features, "groups"):
@@ -169,17 +174,52 @@ def costs(
     return array
 
 
+def reachable(n_features_to_select: int | None, costs: NDArray[np.float64], ids: NDArray[np.int64] | None) -> None:
+    """Refuse a number of features that the free ones, or the smallest group, exceed."""
+    if n_features_to_select is None:
+        return
+    free = np.count_nonzero(costs == 0)
+    smallest = 1 if ids is None else int(np.bincount(ids).min())
+    if n_features_to_select < max(free, smallest):
+        reason = f"{free} features that cost nothing and are always kept" if free else f"smallest group, of {smallest}"
+        raise ValueError(f"n_features_to_select={n_features_to_select} is less than the {reason}")
+
+
+def labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Refuse words mixed with gaps or with numbers, which have no order."""
+    words = [isinstance(v, str) for v in y] if y.dtype == object else []
+    if any(words) and not all(words):
+        other = y[words.index(False)]
+        raise ValueError(f"y must hold labels of one kind, without missing ones; it holds words and {other!r}")
+    return y
+
+
+def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuse weights that turn a class off or against itself."""
+    if not np.isfinite(per_class).all() or (per_class <= 0).any():
+        raise ValueError(f"class_weight must be finite and positive; got {per_class.tolist()} for the classes in order")
+    return per_class
+
+
 def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: bool) -> None:
     """Refuse labels that cannot be learnt from, or cannot be split into training and validation rows."""
     if len(classes) < 2:
-        raise ValueError(f"a classifier needs at least two classes; y holds 1 class: {classes[0]!r}")
+        raise ValueError(
+            f"a classifier needs at least two classes; the rows with a weight hold 1 class: {classes.tolist()[0]!r}"
+        )
     counts = np.bincount(codes, minlength=len(classes))
     rare = classes[counts < 2]
     if splits and len(rare):
         raise ValueError(
-            f"class {rare[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge rare "
-            "classes, pass X_val and y_val, or use val_size=0"
+            f"class {rare.tolist()[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge "
+            "rare classes, pass X_val and y_val, or use val_size=0"
         )
+
+
+def _listed(name: str, value: Any, like: str) -> list[Any]:
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise ValueError(f"{name} must be a sequence such as {like}; got {value!r}")
+    return list(value)
 
 
 def _named(columns: Any, names: NDArray[np.object_] | None) -> str:

@@ -127,4 +127,4 @@ class Network:
 
 
 def _uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:
-    return (torch.rand(shape, generator=draw, dtype=torch.float64) * 2 - 1) / fan_in**0.5
+    return (torch.rand(shape, generator=draw, dtype=torch.float64) * 2 - 1) / float(fan_in**0.5)

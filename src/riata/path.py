@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "follow", "mean_and_error"]
 
 Floats = NDArray[np.float64]
-_LONGEST_STRIDE = 1.5  # ratio of two neighbouring λ, unless the multiplier itself is larger
+_LONGEST_STRIDE = 2.0  # ratio of two neighbouring λ, unless the multiplier itself is larger
 _TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
 
 
@@ -235,11 +235,13 @@ def follow(
         lambda_ = np.zeros(problem.n_replicas)
         weights = record(solver.minimise(weights, _tensor(solver, lambda_), dense), lambda_)
         stride = _Stride(grid, _first(solver, weights, grid, sparse, shared))
-        while not arrived.all() and (lambda_ := stride.next()) is not None:
+        for lambda_ in stride:
             solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy())
             before, after = (problem.selected(w.rows) for w in (weights, solution.weights))
             if stride.accepts(int((before ^ after).sum())):
                 weights = record(solution, lambda_)
+            if arrived.all():
+                break
     except KeyboardInterrupt:
         if not all(tracks):
             raise
@@ -301,18 +303,24 @@ class _Stride:
     """
 
     def __init__(self, grid: Grid, first: Floats):
-        self._seq = None if grid.seq is None else iter(value * np.ones_like(first) for value in grid.seq)
+        self._seq = grid.seq
         self._multiplier = grid.multiplier
         self._next = first
         self._here = first
         self._power = 1
         self._limit = max(1, int(np.log(_LONGEST_STRIDE) / np.log(grid.multiplier)))
 
-    def next(self) -> Floats | None:
-        return self._next if self._seq is None else next(self._seq, None)
+    def __iter__(self) -> Iterator[Floats]:
+        if self._seq is not None:
+            yield from (value * np.ones_like(self._next) for value in self._seq)
+            return
+        while True:
+            yield self._next
 
     def accepts(self, n_changed: int) -> bool:
         """Say whether to keep the point at the proposed λ, given how many features it changed."""
+        if self._seq is not None:
+            return True
         if n_changed > 1 and self._power > 1:
             self._power = 1
             self._next = self._here * self._multiplier
@@ -332,6 +340,7 @@ def first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
     full = solver.problem.selected(dense.rows).sum(-1)
     low, high = np.zeros(R), np.full(R, np.inf)
     trial = np.full(R, 0.1)
+    stopping = replace(stopping, until_drop=True)
     for _ in range(_TRIALS):
         solution = solver.minimise(dense, _tensor(solver, trial), stopping)
         keeps = (solver.problem.selected(solution.weights.rows).sum(-1) == full).cpu().numpy()

@@ -35,6 +35,7 @@ class Groups:
             order = torch.arange(n_rows, device=ids.device)
             first = torch.full((self.n_groups,), n_rows, device=ids.device)
             self.leader = first.scatter_reduce(0, self.index, order, "amin")  # (G,) the first row of each group
+            self.sizes = torch.bincount(self.index)  # (G,)
 
     def only(self, rows: Tensor) -> Groups:
         """The same units on some of the rows, given by position; units must stay whole."""
@@ -46,6 +47,10 @@ class Groups:
             return per_row
         zeros = per_row.new_zeros(*per_row.shape[:-1], self.n_groups)
         return zeros.index_add(-1, self.index, per_row)
+
+    def mean(self, per_row: Tensor) -> Tensor:
+        """Average over the rows of each group: (..., d) -> (..., G)."""
+        return per_row if self.index is None else self.sum(per_row) / self.sizes
 
     def spread(self, per_group: Tensor) -> Tensor:
         """Give each row its group's value: (..., G) -> (..., d)."""
@@ -84,24 +89,26 @@ def prox_rows(
 
 
 def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor | None) -> Tensor:
-    """Find β by Newton's method; a guess to the right of the root is taken to its left by the first step."""
-    beta = excess.clamp_min(0) if guess is None else 0.9 * guess
-    left = guess is None
-    M2 = M * M
-    slack = 1 + 8 * torch.finfo(size.dtype).eps
-    for _ in range(size.shape[-2] * size.shape[-1] + 2):  # each rise takes at least one entry below the bound
-        over = (
-            size - groups.spread(M * beta).unsqueeze(-1)
-        ).relu_()  # floats throughout: masks are several times slower
+    """Find β by Newton's method; a guess to the right of the root is taken to its left by the first step.
+
+    From there β only rises and ever fewer entries exceed the bound; when their number stays the same, β is the root.
+    """
+    beta = excess.clamp_min(0) if guess is None else guess
+    one, M2 = torch.ones_like(M), M * M
+    before: Tensor | None = None
+    while True:
+        bound = groups.spread(M * beta).unsqueeze(-1)
+        over = (size - bound).relu_()  # float arithmetic throughout: masks are several times slower
         total = groups.sum(over.sum(-1))
-        count = M2 * groups.sum(over.sign_().sum(-1))
-        new = ((excess + M * total + count * beta) / (count + 1)).clamp_min(0)
-        rises = new > beta * slack
-        beta = torch.maximum(new, beta) if left else new  # rounding must not send it back and forth
-        if left and not bool(rises.any()):
-            break
-        left = True
-    return beta
+        count = groups.sum(over.sign_().sum(-1))
+        new = beta + torch.addcmul(excess - beta, M, total) / torch.addcmul(one, M2, count)
+        if before is None and guess is not None:
+            beta = new.clamp_min_(0)
+        else:
+            beta = torch.maximum(new, beta)  # rounding must not send it back and forth
+        if before is not None and torch.equal(count, before):
+            return beta
+        before = count
 
 
 def _with_norm(skip: Tensor, norm: Tensor, beta: Tensor, groups: Groups) -> Tensor:

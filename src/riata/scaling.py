@@ -54,7 +54,9 @@ def learn(X: NDArray[np.floating], weights: NDArray[np.float64], longest: float 
         center[block] = w @ values
         values -= center[block]
         farthest = np.abs(values).max(axis=0)
-        deviation = np.sqrt(w @ np.square(values))
         rounding = 1e-12 * np.abs(center[block])  # what is left of a constant column after taking off its mean
-        scale[block] = np.where(farthest > rounding, np.maximum(deviation, farthest / longest), 0)
+        varies = farthest > rounding
+        values /= np.where(varies, farthest, 1)  # in any unit, squares neither overflow nor vanish
+        relative = np.maximum(np.sqrt(w @ np.square(values)), 1 / longest)
+        scale[block] = np.where(varies, farthest * relative, 0)
     return Scaling(center, scale)

@@ -32,8 +32,10 @@ _MOMENTUM = 0.9  # share of the old average in the averaged gradient
 _MEMORY = 0.999  # share of the old average in the averaged squared gradient that sets the relative step sizes
 _GROW, _SHRINK, _TAKE_BACK = 1.05, 0.5, 0.3  # factors on the size of the steps: objective fell, rose, rose by a tenth
 _TINY = 1e-8  # keeps step sizes finite where the gradient is zero
+_WEAK = 0.1  # size of steps, relative to the first, under which a lack of progress proves nothing
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many updates
 
+Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]  # one flag per replica, on the host: the devices do arithmetic, the host decides
 
 
@@ -101,12 +103,15 @@ class Stopping:
     keep_judged : bool
         Keep the iterate with the best validation objective rather than the one with the lowest objective. Right for a model
         that is to predict; on the path it would let the validation rows hold back features that the penalty takes out.
+    until_drop : bool
+        Leave as soon as a feature is dropped, with the iterate that dropped it.
     """
 
     n_iters: int
     patience: int | None
     tol: float
     keep_judged: bool = False
+    until_drop: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,7 +228,7 @@ class Solver:
         pull = whole.groups.norm(whole.skip(rows))
         pull = pull + whole.M.unsqueeze(-1) * whole.groups.sum(whole.first(rows).abs().sum(-1))
         slack = 1 + torch.finfo(rows.dtype).eps ** 0.5
-        wanted = whole.groups.spread(pull) > slack * lambda_.unsqueeze(-1) * whole.costs
+        wanted: Tensor = whole.groups.spread(pull) > slack * lambda_.unsqueeze(-1) * whole.costs
         wanted &= ~active
         self._moments.rows[wanted] = 0  # step sizes of long ago mean nothing now
         return wanted
@@ -241,15 +246,17 @@ class Solver:
             trace = problem.network.forward(now, problem.X)
             look = _look(problem, trace, now, lambda_)
             objective, judged = torch.stack([look.objective, look.judged]).cpu().double().numpy()
-            live = watch.see(now, objective, judged)
+            live = watch.see(now, objective, judged, stepper.scale < _WEAK)
             if not live.any():
                 break
             if self.deterministic:
-                now, moving = stepper.adapt(now, objective, live)
+                now, moving = stepper.adapt(now, objective, live, watch.restart)
                 gradient = _gradient(problem, now, problem.X, trace, _slope(problem, trace))
                 now = stepper.step(now, gradient, moving)
             else:
                 now = self._epoch(problem, now, stepper, live)
+            if stopping.until_drop:
+                watch.settle((problem.selected(now.rows) < active[:, features]).any(-1).cpu().numpy(), now)
         self._moments.rows[:, features] = stepper.moments.rows
         self._moments = Weights(self._moments.rows, stepper.moments.upper)
         rows = torch.zeros_like(weights.rows)
@@ -310,18 +317,18 @@ class _Stepper:
         self.scale = np.ones(len(lambda_))
         self.fresh = np.ones(len(lambda_), dtype=bool)  # replicas whose averaged gradient starts anew
         self.previous: Weights | None = None
-        self.before: tuple[Weights, NDArray[np.float64]] | None = None  # the last iterate and its objective
+        self.before: tuple[Weights, Floats] | None = None  # the last iterate and its objective
         groups = problem.groups
         self.price = lambda_.unsqueeze(-1) * groups.lead(problem.costs)  # (R, G)
         self.M = problem.M.unsqueeze(-1).expand_as(self.price)
         self.norms: Tensor | None = None  # (R, G) of the last skip rows, to start the operator from
-        self.rows_per_group = groups.sum(problem.costs.new_ones(problem.X.shape[1]))  # (G,)
 
-    def adapt(self, now: Weights, objective: NDArray[np.float64], live: Mask) -> tuple[Weights, Mask]:
+    def adapt(self, now: Weights, objective: Floats, live: Mask, restart: Mask) -> tuple[Weights, Mask]:
         """Lengthen the steps after a fall, shorten them after a rise, and take a bad step back.
 
-        Returns the iterate to go on from and the replicas that may move from it now; where a step was taken back the
-        gradient at hand belongs to the iterate that was left, so these sit out one turn.
+        Replicas marked ``restart`` go on with steps of the first size. Returns the iterate to go on from and the replicas
+        that may move from it now; where a step was taken back the gradient at hand belongs to the iterate that was left, so
+        these sit out one turn.
         """
         moving = live
         if self.before is not None:
@@ -333,7 +340,8 @@ class _Stepper:
                 objective = np.where(bad, reached, objective)
                 moving = live & ~bad
             self.scale *= np.where(bad, _TAKE_BACK, np.where(rose, _SHRINK, _GROW))
-            self.fresh |= rose
+            self.scale[restart] = 1
+            self.fresh |= rose | restart
         self.before = (now, objective)
         return now, moving
 
@@ -346,17 +354,18 @@ class _Stepper:
         ahead = self._extrapolate(now)
         self.previous = now
         self.fresh &= ~moving
-        rows = ahead.rows - problem.groups.spread(alpha_rows).unsqueeze(-1) * gradient.rows
+        rows = torch.addcmul(ahead.rows, problem.groups.spread(alpha_rows).unsqueeze(-1), gradient.rows, value=-1)
         skip, first, self.norms = prox_rows(
             problem.skip(rows), problem.first(rows), alpha_rows * self.price, self.M, problem.groups, guess=self.norms
         )
-        new = Weights(torch.cat([skip, first], -1), ahead.upper - alpha_upper * gradient.upper)
+        upper = torch.addcmul(ahead.upper, alpha_upper, gradient.upper, value=-1)
+        new = Weights(torch.cat([skip, first], -1), upper)
         return new if moving.all() else _where(moving, new, now)
 
     def _sizes(self, gradient: Weights) -> tuple[Tensor, Tensor]:
         """Step sizes from averaged squared gradients: one per group of rows, (R, G), and one per entry above, (R, p)."""
         groups = self.problem.groups
-        per_group = groups.sum(gradient.rows.square().mean(-1)) / self.rows_per_group
+        per_group = groups.mean(gradient.rows.square().mean(-1))
         rows = _blend(self.moments.rows, groups.spread(per_group))
         upper = _blend(self.moments.upper, gradient.upper.square())
         self.moments = Weights(rows, upper)
@@ -381,32 +390,51 @@ class _Watch:
         self.budget = budget
         self.used = np.zeros_like(budget)
         self.live = budget > 0
-        self._worth = np.full(budget.shape, np.inf)
-        self._mark = np.full(budget.shape, np.finfo(np.float64).max)
+        self.restart = self.retry = np.zeros(budget.shape, dtype=bool)  # on a second try: from now on, and already
+        huge = np.full(budget.shape, np.finfo(np.float64).max)
+        self._worth, self._mark = huge, huge
         self._since = np.zeros_like(budget)
-        self._lowest: list[NDArray[np.float64]] = []
+        self._lowest, self._entered = huge, huge  # lowest objective so far, and at the last check of the tolerance
+        self._age = np.zeros_like(budget)
 
-    def see(self, now: Weights, objective: NDArray[np.float64], judged: NDArray[np.float64]) -> Mask:
-        """Record one iterate; return the replicas that are to go on."""
+    def see(self, now: Weights, objective: Floats, judged: Floats, weak: Mask) -> Mask:
+        """Record one iterate; return the replicas that are to go on. ``weak`` are those whose steps have become short."""
         worth = judged if self.stopping.keep_judged else objective
         better = (worth < self._worth) & self.live
         if better.any():
             self.best = now if better.all() else _where(better, now, self.best)
             self._worth = np.where(better, worth, self._worth)
-        tol, patience = self.stopping.tol, self.stopping.patience
-        counts = judged < self._mark - tol * np.abs(self._mark)
+        counts = judged < self._mark - self.stopping.tol * np.abs(self._mark)
         self._mark = np.where(counts, judged, self._mark)
         self._since = np.where(counts, 0, self._since + 1)
-        lowest = np.fmin(self._lowest[-1], objective) if self._lowest else objective
-        self._lowest.append(lowest)
-        stop = self.used >= self.budget
-        if patience is not None:
-            stop |= self._since >= patience
-        if len(self._lowest) > _WINDOW:
-            stop |= self._lowest[-1 - _WINDOW] - lowest <= tol * np.abs(lowest)
+        self._lowest = np.fmin(self._lowest, objective)
+        stop = (self.used >= self.budget) | self._stalled(weak)
+        if self.stopping.patience is not None:
+            stop |= self._since >= self.stopping.patience
         self.live = self.live & ~stop
         self.used = self.used + self.live
         return self.live
+
+    def settle(self, which: Mask, now: Weights) -> None:
+        """Stop some replicas where they are."""
+        which = which & self.live
+        if which.any():
+            self.best = _where(which, now, self.best)
+            self._worth = np.where(which, -np.inf, self._worth)
+            self.live = self.live & ~which
+
+    def _stalled(self, weak: Mask) -> Mask:
+        """Hold the fall of the objective against the tolerance; a stall on short steps is given one more try."""
+        self._age += 1
+        due = self._age > _WINDOW
+        stalled = due & ~(self._entered - self._lowest > self.stopping.tol * np.abs(self._lowest))
+        again = stalled & weak & ~self.retry
+        if due.any():
+            self.retry = np.where(due, again, self.retry)
+            self._entered = np.where(due, self._lowest, self._entered)
+            self._age = np.where(due, 1, self._age)
+        self.restart = again
+        return stalled & ~again
 
 
 def _where(mask: Mask, yes: Weights, no: Weights) -> Weights:

@@ -21,7 +21,7 @@ from riata.losses import Loss
 from riata.network import Network, Weights
 from riata.path import Grid, Path, Point, debias, follow
 from riata.progress import PathProgress
-from riata.prox import Groups
+from riata.prox import Groups, hier_prox
 from riata.solver import Problem, Solver, Stopping
 
 _FEW = 30  # validation rows below which a standard error says little
@@ -224,6 +224,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self._given_groups(), names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
+        check.reachable(self.n_features_to_select, costs, ids)
         draw = check_random_state(self.random_state)
         seeds = draw.randint(np.iinfo(np.int32).max, size=3)
         rows = self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0]))
@@ -279,7 +280,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             index = choose.at_most(self.path_, check.whole("n_features", n_features))
         else:
             index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
-        return copy.copy(self).load(self.path_[index])
+        shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
+        return copy.deepcopy(self, shared).load(self.path_[index])
 
     # The fitted model.
 
@@ -329,9 +331,9 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
     def _output(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what the network says for rows of X, on the scale of the target, (n, o); always in float64."""
         check_is_fitted(self, "point_")
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         weights = self.point_.weights
-        Z = torch.from_numpy(self._scaling.apply(X, np.float64, weights.features))
+        Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.features))
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
         upper = torch.from_numpy(weights.upper.astype(np.float64))
         with torch.inference_mode():
@@ -385,11 +387,11 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         )
         if self.n_features_to_select is not None and self.n_features_to_select > X.shape[1]:
             raise ValueError(f"n_features_to_select={self.n_features_to_select} exceeds the {X.shape[1]} features of X")
-        target = self._check_y(y, fitting=True)
         weights = check.sample_weight(sample_weight, len(X))
         used = weights > 0
         if not used.all():
-            X, target, weights = X[used], target[used], weights[used]
+            X, y, weights = X[used], y[used], weights[used]
+        target = self._check_y(y, fitting=True)
         return X, target, self._class_weights(target, weights)
 
     def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
@@ -450,15 +452,29 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         return Solver(problem, learning_rate=self.learning_rate, batch_size=self.batch_size, draw=draw)
 
     def _start(self, problem: Problem, seed: int) -> Weights:
-        """Draw the weights to start from; a constant column says nothing and starts outside the model."""
+        """Draw the weights to start from, within ‖first_j‖∞ ≤ M ‖skip_j‖: no descent leads from outside to the inside.
+
+        A constant column says nothing and starts outside the model.
+        """
         start = self._network.init(self.n_features_in_, [seed], problem.X.dtype, problem.X.device)
         constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
         start.rows[:, constant] = 0
-        return start
+        skip, first = problem.skip(start.rows), problem.first(start.rows)
+        rows = hier_prox(skip, first, lambda_=0.0, M=problem.M.unsqueeze(-1), groups=problem.groups.index)
+        return start._replace(rows=torch.cat(rows, -1))
 
     def _choose(self, path: Path) -> Point:
         if self.n_features_to_select is not None:
-            return path[choose.at_most(path, self.n_features_to_select)]
+            sparsest = min(reversed(path), key=lambda point: point.n_selected)
+            if sparsest.n_selected <= self.n_features_to_select:
+                return path[choose.at_most(path, self.n_features_to_select)]
+            warnings.warn(
+                f"the path ends before n_features_to_select={self.n_features_to_select}: taking the sparsest point, with "
+                f"{sparsest.n_selected} features",
+                UserWarning,
+                stacklevel=3,
+            )
+            return sparsest
         if not isinstance(self.select, str):
             return path[choose.at_lambda(path, self.select)]
         if path.val_weights is None:

@@ -111,14 +111,14 @@ class LassoNetClassifier(ClassifierMixin, BaseLassoNet):
         self.class_weight = class_weight
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
-        y = column_or_1d(y, warn=True)
+        y = check.labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
         if fitting:
             self.classes_, codes = np.unique(y, return_inverse=True)
         else:
             unknown = np.setdiff1d(y, self.classes_)
             if len(unknown):
-                raise ValueError(f"y_val holds classes that y does not: {', '.join(map(repr, unknown[:10]))}")
+                raise ValueError(f"y_val holds classes that y does not: {', '.join(map(repr, unknown[:10].tolist()))}")
             codes = np.searchsorted(self.classes_, y)
         if len(self.classes_) == 2:
             return codes[:, None].astype(np.float64)
@@ -142,7 +142,7 @@ class LassoNetClassifier(ClassifierMixin, BaseLassoNet):
         per_class[present] = compute_class_weight(
             self.class_weight, classes=self.classes_[present], y=self.classes_[codes], sample_weight=weights
         )
-        return weights * per_class[codes]
+        return weights * check.class_weights(per_class)[codes]
 
     def _codes(self, target: NDArray[np.float64]) -> NDArray[np.int64]:
         return target[:, 0].astype(np.int64) if target.shape[1] == 1 else target.argmax(axis=1)

@@ -1,0 +1,37 @@
+"""scikit-learn's own checks of its estimator contract, at the default parameters."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
+
+from riata import LassoNetClassifier, LassoNetRegressor
+
+# scikit-learn's data are small, and what we say about that is said.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:only .* validation rows:UserWarning"),
+    pytest.mark.filterwarnings("ignore:without validation rows:UserWarning"),
+]
+
+
+def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
+    """Name the checks that cannot hold at the defaults. xfail_strict makes sure that they do fail."""
+    return {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "the random validation part holds other rows when rows are repeated instead of weighted"
+        ),
+    }
+
+
+@parametrize_with_checks([LassoNetClassifier(), LassoNetRegressor()], expected_failed_checks=expected_failures)
+def test_the_contract_of_scikit_learn_holds(estimator, check):
+    check(estimator)
+
+
+# A λ sequence, because an automatic grid is bisected on "all features are still in", which a rounding error can turn
+# over; few passes, because rounding errors grow with every one and the check allows 1e-7.
+@pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor])
+def test_without_a_validation_part_weights_equal_repeated_rows(Estimator):
+    estimator = Estimator((8,), val_size=0, dtype="float64", n_iters=(100, 30), lambda_seq=(5.0, 20.0, 60.0))
+    check_sample_weight_equivalence_on_dense_data(Estimator.__name__, estimator)
