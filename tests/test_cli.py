@@ -151,8 +151,8 @@ def test_k_bounds_the_number_of_features_and_options_reach_the_estimator(tmp_pat
     result = select(saved(numbers(), tmp_path), tmp_path / "out", "--k", 1, "--M", 2, "--hidden", "4,3")
     assert result.exit_code == 0, result.stderr
     assert pd.read_csv(tmp_path / "out" / "selected.csv")["name"].tolist() == ["a"]
-    parameters = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["parameters"]
-    assert (parameters["n_features_to_select"], parameters["M"], parameters["hidden_dims"]) == (1, 2, [4, 3])
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert (summary["k"], summary["parameters"]["M"], summary["parameters"]["hidden_dims"]) == (1, 2, [4, 3])
 
 
 def test_many_classes_have_one_column_of_coefficients_each(tmp_path):

@@ -135,7 +135,7 @@ def test_two_targets_are_learnt_together():
 
 
 def test_a_constant_target_is_predicted_as_it_is():
-    model = regressor(lambda_seq=(0.1,), n_iters=50).fit(X, np.full(N, 7.0))
+    model = regressor(select="best").fit(X, np.full(N, 7.0))
     np.testing.assert_allclose(model.predict(X), 7, atol=0.5)
 
 
@@ -365,7 +365,7 @@ def test_moving_to_a_point_leaves_the_original_as_it_is(Estimator, models):
         assert uses_only(there, there.selected_)
         there.set_output(transform="pandas").set_params(M=3)
     assert model.point_ is point
-    assert model.M == QUICK["M"]
+    assert model.M == 1
     assert np.array_equal(model.predict(X), before)
     assert isinstance(model.transform(X), np.ndarray)
 
@@ -574,7 +574,7 @@ def grouped():
 def test_groups_enter_and_leave_whole_however_they_are_written(params, grouped):
     model = regressor(select="best", **params).fit(pd.DataFrame(X, columns=NAMES), y)
     for mask in model.path_.selected:
-        assert all(len(set(mask[IDS == g])) == 1 for g in range(3))
+        assert all(len(set(mask[g == IDS])) == 1 for g in range(3))
     assert len(set(model.path_.n_selected)) > 2
     assert same_path(model.path_, grouped)
 
@@ -750,7 +750,7 @@ def test_a_column_constant_in_the_training_rows_alone_says_nothing():
 def test_constant_columns_alone_give_the_empty_model():
     model = regressor(select="best").fit(np.ones((N, 3)), y)
     assert model.n_selected_ == 0
-    np.testing.assert_allclose(model.predict(np.ones((2, 3))), y.mean(), atol=0.5)
+    np.testing.assert_allclose(model.predict(np.ones((2, 3))), y.mean(), atol=y.std() / 2)
 
 
 @both

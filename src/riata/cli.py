@@ -79,6 +79,9 @@ class Job:
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
+AtMost = Annotated[
+    int | None, typer.Option("--k", help="Select at most so many features; each level of a text column counts.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
@@ -107,9 +110,7 @@ def select(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A csv or parquet file, one row per sample.")],
     target: Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")],
     task: Annotated[Task, typer.Option("--task", help="What the target is; auto decides and says so.")] = Task.auto,
-    k: Annotated[
-        int | None, typer.Option("--k", help="Select at most so many features; each level of a text column counts.")
-    ] = None,
+    k: AtMost = None,
     out: Out = Path("result"),
     drop: Annotated[
         list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")
@@ -133,10 +134,10 @@ def select(
 
 
 @app.command()
-def demo(out: Out = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
-    """Select features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
+def demo(k: AtMost = 5, out: Out = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
+    """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
     try:
-        job = Job(out, seed, quiet=quiet)
+        job = Job(out, seed, _k(k, 60), quiet=quiet)
         data = load_breast_cancer(as_frame=True)
         noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
         frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})
@@ -200,7 +201,7 @@ def _fit(table: Table, rows: NDArray[np.int64], job: Job) -> Model:
     model = kind(
         hidden_dims=job.hidden,
         M=job.M,
-        n_features_to_select=job.k,
+        select="1se" if job.k is None else "best",
         feature_groups=table.groups,
         verbose=0 if job.quiet else 1,
         random_state=job.seed,
@@ -210,7 +211,8 @@ def _fit(table: Table, rows: NDArray[np.int64], job: Job) -> Model:
         model.fit(table.X.iloc[rows], table.y[rows])
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         job.note(text)
-    return model
+    # The whole path is worth having for its importances and its picture, so k is applied to it rather than ending it early.
+    return model if job.k is None else model.at(n_features=job.k)
 
 
 def _scores(model: Model, table: Table, fit: NDArray[np.int64], held_out: NDArray[np.int64]) -> Scores:
@@ -267,6 +269,7 @@ def _summary(
             "python": platform.python_version(),
         },
         "seed": job.seed,
+        "k": job.k,
         "task": table.task,
         "rows": {"used": len(table.y), "dropped": table.n_dropped, "fitted": sizes[0], "held_out": sizes[1]},
         "columns": {"file": len(set(table.sources.values())), "encoded": table.X.shape[1]},
