@@ -557,7 +557,7 @@ IDS = np.array([2, 0, 0, 1, 1, 0, 2, 2])
 
 @pytest.fixture(scope="module")
 def grouped():
-    return regressor(feature_groups=IDS, select="best").path(X, y)
+    return regressor(feature_groups=IDS, select="best", n_iters=(200, 100)).path(X, y)
 
 
 @pytest.mark.parametrize(
@@ -572,7 +572,7 @@ def grouped():
     ids=["ids", "labels", "positions", "names", "dict"],
 )
 def test_groups_enter_and_leave_whole_however_they_are_written(params, grouped):
-    model = regressor(select="best", **params).fit(pd.DataFrame(X, columns=NAMES), y)
+    model = regressor(select="best", n_iters=(200, 100), **params).fit(pd.DataFrame(X, columns=NAMES), y)
     for mask in model.path_.selected:
         assert all(len(set(mask[g == IDS])) == 1 for g in range(3))
     assert len(set(model.path_.n_selected)) > 2

@@ -14,7 +14,16 @@ from riata.solver import Solver, Stopping, _slope
 from tests.conftest import standardised
 
 LAMBDAS = (0.01, 0.05, 0.2, 0.5, 0.9)
-EXACT = {"M": 0, "hidden_dims": (3,), "val_size": 0, "dtype": "float64", "patience": None, "tol": 1e-12, "n_iters": (100, 6000)}
+EXACT = {
+    "random_state": 0,
+    "M": 0,
+    "hidden_dims": (3,),
+    "val_size": 0,
+    "dtype": "float64",
+    "patience": None,
+    "tol": 1e-12,
+    "n_iters": (100, 6000),
+}
 
 
 def points(model, X, y, lambdas):
@@ -47,7 +56,9 @@ def test_without_hierarchy_two_classes_give_l1_logistic_regression():
     X, y = load_breast_cancer(return_X_y=True)
     X = standardised(X[:, [0, 1, 4, 8, 9, 11, 14, 18]])  # without near copies of one another
     for lambda_, coef in points(LassoNetClassifier(standardize=False), X, y, (0.01, 0.03, 0.1, 0.2, 0.3)):
-        logistic = LogisticRegression(l1_ratio=1.0, C=1 / (len(y) * lambda_), solver="saga", tol=1e-10, max_iter=100_000)
+        logistic = LogisticRegression(
+            l1_ratio=1.0, C=1 / (len(y) * lambda_), solver="saga", tol=1e-10, max_iter=100_000
+        )
         np.testing.assert_allclose(coef, logistic.fit(X, y).coef_, atol=1e-3)
 
 

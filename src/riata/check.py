@@ -178,7 +178,7 @@ def reachable(n_features_to_select: int | None, costs: NDArray[np.float64], ids:
     """Refuse a number of features that the free ones, or the smallest group, exceed."""
     if n_features_to_select is None:
         return
-    free = np.count_nonzero(costs == 0)
+    free = int(np.count_nonzero(costs == 0))
     smallest = 1 if ids is None else int(np.bincount(ids).min())
     if n_features_to_select < max(free, smallest):
         reason = f"{free} features that cost nothing and are always kept" if free else f"smallest group, of {smallest}"

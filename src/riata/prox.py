@@ -102,10 +102,8 @@ def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor
         total = groups.sum(over.sum(-1))
         count = groups.sum(over.sign_().sum(-1))
         new = beta + torch.addcmul(excess - beta, M, total) / torch.addcmul(one, M2, count)
-        if before is None and guess is not None:
-            beta = new.clamp_min_(0)
-        else:
-            beta = torch.maximum(new, beta)  # rounding must not send it back and forth
+        jump = before is None and guess is not None  # later on rounding must not send it back and forth
+        beta = new.clamp_min_(0) if jump else torch.maximum(new, beta)
         if before is not None and torch.equal(count, before):
             return beta
         before = count

@@ -31,7 +31,7 @@ __all__ = ["Look", "Problem", "Solution", "Solver", "Stopping"]
 _MOMENTUM = 0.9  # share of the old average in the averaged gradient
 _MEMORY = 0.999  # share of the old average in the averaged squared gradient that sets the relative step sizes
 _GROW, _SHRINK, _TAKE_BACK = 1.05, 0.5, 0.3  # factors on the size of the steps: objective fell, rose, rose by a tenth
-_TINY = 1e-8  # keeps step sizes finite where the gradient is zero
+_TINY = 1e-5  # keeps step sizes in bounds where the gradient has all but vanished
 _WEAK = 0.1  # size of steps, relative to the first, under which a lack of progress proves nothing
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many updates
 
