@@ -98,7 +98,9 @@ def table(cells: list[dict]) -> str:
         for library in ("riata", "lassonet"):
             rows = [c for c in cells if c["data"] == name and c["library"] == library]
             mean = {key: np.mean([c[key] for c in rows]) for key in ("seconds", "points", "epochs")}
-            accuracy = (f"{np.mean(v):.3f} ± {np.std(v):.3f}" for v in ([c[k] for c in rows] for k in ("network", "trees")))
+            accuracy = (
+                f"{np.mean(v):.3f} ± {np.std(v):.3f}" for v in ([c[k] for c in rows] for k in ("network", "trees"))
+            )
             lines.append(
                 f"| {name} | {library} | {mean['seconds']:.1f} | {mean['points']:.0f} | {mean['epochs']:.0f} | "
                 + " | ".join(accuracy)

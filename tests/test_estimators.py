@@ -808,3 +808,12 @@ def test_an_interrupt_before_the_first_point_is_an_interrupt(monkeypatch):
     interrupt_after(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
         quick(LassoNetRegressor)
+
+
+def test_features_that_were_never_in_are_ordered_below_all_others():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(60, 3)), np.ones(60), np.zeros(60)])
+    model = LassoNetRegressor((4,), random_state=0, select="best").fit(X, X[:, 0])
+    importances = model.feature_importances_
+    assert len(set(importances)) == 5
+    assert 0 < max(importances[3:]) < min(importances[:3])

@@ -161,7 +161,8 @@ class Path(Sequence[Point]):
         for i in np.unique(last):
             leaving = np.flatnonzero(last == i)
             order = leaving[np.argsort(norms[i, leaving], kind="stable")] if i >= 0 else leaving
-            low, high = (edges[i], edges[i + 1]) if i >= 0 else (0.0, edges[0])
+            # Features that were never in come before those that only the dense model has.
+            low, high = (edges[i], edges[i + 1]) if i > 0 else (edges[1] * (i + 1) / 2, edges[1] * (i + 2) / 2)
             importances[order] = low + (high - low) * np.arange(1, len(order) + 1) / len(order)
         return importances
 

@@ -99,7 +99,7 @@ class Stopping:
     patience : int or None
         Leave after so many passes without a better validation objective (objective, where there is no validation).
     tol : float
-        Leave when the objective has hardly fallen for a while; also the share that counts as better.
+        Leave when the objective has fallen by less than this share of its value on entering; also what counts as better.
     keep_judged : bool
         Keep the iterate with the best validation objective rather than the one with the lowest objective. Right for a model
         that is to predict; on the path it would let the validation rows hold back features that the penalty takes out.
@@ -188,7 +188,7 @@ class Solver:
 
         Descend on the features in the model, check those that are out, take back the ones that want in, descend again.
         """
-        weights = start
+        weights = self._feasible(start)
         live = np.ones(len(lambda_), dtype=bool) if frozen is None else ~frozen
         active = self.problem.selected(start.rows)
         if not self.active_set:
@@ -208,6 +208,13 @@ class Solver:
         """Evaluate the objective and the validation loss."""
         problem, narrow = self._restrict(weights, self.problem.selected(weights.rows))
         return _look(problem, problem.network.forward(narrow, problem.X), narrow, lambda_)
+
+    def _feasible(self, weights: Weights) -> Weights:
+        """Bring rows that break the hierarchy to the nearest ones that keep it."""
+        problem, rows = self.problem, weights.rows
+        M = problem.M.unsqueeze(-1).expand(rows.shape[0], problem.groups.n_groups)
+        skip, first, _ = prox_rows(problem.skip(rows), problem.first(rows), torch.zeros_like(M), M, problem.groups)
+        return Weights(torch.cat([skip, first], -1), weights.upper)
 
     def _restrict(self, weights: Weights, active: Tensor) -> tuple[Problem, Weights]:
         """Leave out the features that are active in no replica."""
@@ -321,6 +328,7 @@ class _Stepper:
         groups = problem.groups
         self.price = lambda_.unsqueeze(-1) * groups.lead(problem.costs)  # (R, G)
         self.M = problem.M.unsqueeze(-1).expand_as(self.price)
+        self.rounding = 4 * torch.finfo(lambda_.dtype).eps
         self.norms: Tensor | None = None  # (R, G) of the last skip rows, to start the operator from
 
     def adapt(self, now: Weights, objective: Floats, live: Mask, restart: Mask) -> tuple[Weights, Mask]:
@@ -333,7 +341,7 @@ class _Stepper:
         moving = live
         if self.before is not None:
             last, reached = self.before
-            rose = ~(objective <= reached)
+            rose = ~(objective <= reached + self.rounding * np.abs(reached))
             bad = ~(objective <= reached + 0.1 * np.abs(reached)) & live
             if bad.any():
                 now = _where(bad, last, now)
@@ -394,7 +402,8 @@ class _Watch:
         huge = np.full(budget.shape, np.finfo(np.float64).max)
         self._worth, self._mark = huge, huge
         self._since = np.zeros_like(budget)
-        self._lowest, self._entered = huge, huge  # lowest objective so far, and at the last check of the tolerance
+        self._lowest, self._window = huge, huge  # lowest objective so far, and at the last check of the tolerance
+        self._entry = huge  # objective on entering
         self._age = np.zeros_like(budget)
 
     def see(self, now: Weights, objective: Floats, judged: Floats, weak: Mask) -> Mask:
@@ -407,6 +416,7 @@ class _Watch:
         counts = judged < self._mark - self.stopping.tol * np.abs(self._mark)
         self._mark = np.where(counts, judged, self._mark)
         self._since = np.where(counts, 0, self._since + 1)
+        self._entry = np.where(self._lowest == np.finfo(np.float64).max, objective, self._entry)
         self._lowest = np.fmin(self._lowest, objective)
         stop = (self.used >= self.budget) | self._stalled(weak)
         if self.stopping.patience is not None:
@@ -427,11 +437,11 @@ class _Watch:
         """Hold the fall of the objective against the tolerance; a stall on short steps is given one more try."""
         self._age += 1
         due = self._age > _WINDOW
-        stalled = due & ~(self._entered - self._lowest > self.stopping.tol * np.abs(self._lowest))
+        stalled = due & ~(self._window - self._lowest > self.stopping.tol * np.abs(self._entry))
         again = stalled & weak & ~self.retry
         if due.any():
             self.retry = np.where(due, again, self.retry)
-            self._entered = np.where(due, self._lowest, self._entered)
+            self._window = np.where(due, self._lowest, self._window)
             self._age = np.where(due, 1, self._age)
         self.restart = again
         return stalled & ~again

@@ -21,7 +21,7 @@ from riata.losses import Loss
 from riata.network import Network, Weights
 from riata.path import Grid, Path, Point, debias, follow
 from riata.progress import PathProgress
-from riata.prox import Groups, hier_prox
+from riata.prox import Groups
 from riata.solver import Problem, Solver, Stopping
 
 _FEW = 30  # validation rows below which a standard error says little
@@ -65,7 +65,7 @@ hidden_dims : tuple of int, default=(100,)
     patience : int, None or pair, default=(100, 10)
         Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone.
     tol : float, default=1e-4
-        Relative fall of the objective (over 20 passes) under which a point is left.
+        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is left.
     val_size : float, default=0.2
         Share of the rows held out to validate on; 0 for none.
     groups, feature_groups : sequence, optional
@@ -110,6 +110,18 @@ def documented(cls: type) -> type:
     """Fill the shared lists of parameters and attributes into a class docstring."""
     cls.__doc__ = (cls.__doc__ or "").replace("<parameters>", _PARAMETERS).replace("<attributes>", _ATTRIBUTES)
     return cls
+
+
+def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArray[np.float64]) -> Rows:
+    """Put rows to train on in an order of their own and add up the weights of equal ones.
+
+    A path amplifies the rounding errors of sums. In this form a row of weight two is the row twice to the last bit, and the
+    order of the rows says nothing.
+    """
+    joint = np.ascontiguousarray(np.hstack([X, target]))
+    whole = joint.view(np.dtype((np.void, joint.dtype.itemsize * joint.shape[1])))[:, 0]
+    _, first, where = np.unique(whole, return_index=True, return_inverse=True)
+    return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
 
 
 class BaseLassoNet(SelectorMixin, BaseEstimator):
@@ -406,7 +418,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             stacked = np.vstack([X, X_val]), np.vstack([target, held_out])
             return Rows(*stacked, np.append(weights, self._class_weights(held_out, np.ones(len(X_val)))), len(X))
         if not self.val_size:
-            return Rows(X, target, weights, len(X))
+            return merged(X, target, weights)
         strata = self._strata(target)
         n_classes = 1 if strata is None else len(np.unique(strata))
         n_val = min(max(int(np.ceil(self.val_size * len(X))), n_classes), len(X) - n_classes)
@@ -452,16 +464,11 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         return Solver(problem, learning_rate=self.learning_rate, batch_size=self.batch_size, draw=draw)
 
     def _start(self, problem: Problem, seed: int) -> Weights:
-        """Draw the weights to start from, within ‖first_j‖∞ ≤ M ‖skip_j‖: no descent leads from outside to the inside.
-
-        A constant column says nothing and starts outside the model.
-        """
+        """Draw the weights to start from; a constant column says nothing and starts outside the model."""
         start = self._network.init(self.n_features_in_, [seed], problem.X.dtype, problem.X.device)
         constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
         start.rows[:, constant] = 0
-        skip, first = problem.skip(start.rows), problem.first(start.rows)
-        rows = hier_prox(skip, first, lambda_=0.0, M=problem.M.unsqueeze(-1), groups=problem.groups.index)
-        return start._replace(rows=torch.cat(rows, -1))
+        return start
 
     def _choose(self, path: Path) -> Point:
         if self.n_features_to_select is not None:
