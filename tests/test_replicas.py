@@ -14,7 +14,7 @@ from riata.path import Grid, follow
 from riata.solver import Solver, Stopping, _gradient, _slope
 
 CPU = torch.device("cpu")
-STOPPING = Stopping(300, None, 1e-7)
+STOPPING = Stopping(100, None, 1e-4)
 GRID = Grid(seq=(0.02, 0.1, 0.3, 0.8))
 
 

@@ -357,7 +357,7 @@ class _Stepper:
         """Take one proximal gradient step for the replicas that may move."""
         if self.inactive is not None:
             gradient = Weights(gradient.rows.masked_fill(self.inactive, 0), gradient.upper)
-        alpha_rows, alpha_upper = self._sizes(gradient)
+        alpha_rows, alpha_upper = self._sizes(gradient, moving)
         problem = self.problem
         ahead = self._extrapolate(now)
         self.previous = now
@@ -370,12 +370,15 @@ class _Stepper:
         new = Weights(torch.cat([skip, first], -1), upper)
         return new if moving.all() else _where(moving, new, now)
 
-    def _sizes(self, gradient: Weights) -> tuple[Tensor, Tensor]:
+    def _sizes(self, gradient: Weights, moving: Mask) -> tuple[Tensor, Tensor]:
         """Step sizes from averaged squared gradients: one per group of rows, (R, G), and one per entry above, (R, p)."""
         groups = self.problem.groups
         per_group = groups.mean(gradient.rows.square().mean(-1))
         rows = _blend(self.moments.rows, groups.spread(per_group))
         upper = _blend(self.moments.upper, gradient.upper.square())
+        if not moving.all():
+            still = ~torch.from_numpy(moving).to(rows.device).unsqueeze(-1)
+            rows, upper = torch.where(still, self.moments.rows, rows), torch.where(still, self.moments.upper, upper)
         self.moments = Weights(rows, upper)
         size = torch.from_numpy((1 - _MOMENTUM) * self.learning_rate * self.scale).to(rows).unsqueeze(-1)
         return size / (groups.lead(rows).sqrt() + _TINY), size / (upper.sqrt() + _TINY)
