@@ -6,10 +6,10 @@ The problem, for every replica r with its own sample weights w, λ and M:
                + γ_skip ‖skip‖²
     subject to ‖first_j‖∞ ≤ M ‖skip_j‖₂  for every feature (or group of features) j
 
-The update is a proximal gradient step with an averaged gradient and one step size α_j per feature, so that the closed form of
-the operator applies with the threshold α_j λ. The average equals the gradient wherever the iteration rests, hence it rests at
-stationary points for the stated λ and no other. With full batches the overall size of the steps is found, not given: it grows
-while the objective falls and shrinks when it rises, and a bad step is taken back.
+The update is a proximal heavy-ball step, with one step size α_j per feature so that the closed form of the operator applies
+with the threshold α_j λ. Where the iteration rests, the last move is zero and so is the extrapolation: it rests at stationary
+points for the stated λ and no other. With full batches the overall size of the steps is found, not given: it grows while the
+objective falls and shrinks when it rises, and a bad step is taken back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from riata.prox import Groups, prox_rows
 
 __all__ = ["Look", "Problem", "Solution", "Solver", "Stopping"]
 
-_MOMENTUM = 0.9  # share of the old average in the averaged gradient
+_MOMENTUM = 0.9  # share of the last move that is made again
 _MEMORY = 0.999  # share of the old average in the averaged squared gradient that sets the relative step sizes
 _GROW, _SHRINK, _TAKE_BACK = 1.05, 0.5, 0.3  # factors on the size of the steps: objective fell, rose, rose by a tenth
 _TINY = 1e-5  # keeps step sizes in bounds where the gradient has all but vanished
@@ -322,7 +322,7 @@ class _Stepper:
         self.learning_rate = learning_rate
         self.inactive = None if bool(active.all()) else ~active.unsqueeze(-1)
         self.scale = np.ones(len(lambda_))
-        self.fresh = np.ones(len(lambda_), dtype=bool)  # replicas whose averaged gradient starts anew
+        self.fresh = np.ones(len(lambda_), dtype=bool)  # replicas that do not repeat their last move
         self.previous: Weights | None = None
         self.before: tuple[Weights, Floats] | None = None  # the last iterate and its objective
         groups = problem.groups

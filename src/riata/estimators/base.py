@@ -37,81 +37,6 @@ class Rows:
     n_fit: int
 
 
-_PARAMETERS = """\
-hidden_dims : tuple of int, default=(100,)
-        Widths of the hidden layers.
-    M : float, default=10
-        Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
-        (skip) weights. 0 gives the lasso; large values an unconstrained network.
-    lambda_start : float, optional
-        First λ after the dense model; found automatically by default.
-    lambda_seq : sequence of float, optional
-        The λ to visit, increasing, instead of an automatic grid. λ belongs to the standardised scale.
-    path_multiplier : float, default=1.05
-        Smallest ratio of one λ to the last; strides are longer where no feature leaves.
-    gamma : float, default=1e-4
-        L2 penalty on the weights above the first layer. With 0 the problem has no minimiser for M > 0, and a path is defined
-        by its number of updates.
-    gamma_skip : float, default=0
-        L2 penalty on the linear weights.
-    dropout : float, default=0
-        Share of hidden units that are dropped at each update.
-    batch_size : int, optional
-        Rows per update; all by default.
-    learning_rate : float, default=1e-3
-        Size of the first steps relative to the gradient. With full batches and no dropout, step sizes are found from there.
-    n_iters : int or pair of int, default=(1000, 100)
-        Most passes over the training rows, for the dense model and for every other point.
-    patience : int, None or pair, default=(100, 10)
-        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone.
-    tol : float, default=1e-4
-        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is left.
-    val_size : float, default=0.2
-        Share of the rows held out to validate on; 0 for none.
-    groups, feature_groups : sequence, optional
-        Features that enter and leave together: one label per feature, or lists of columns (positions or names) that cover
-        each feature once. Two names for one parameter.
-    feature_costs : array-like or dict, optional
-        Price of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to prices.
-    n_features_to_select : int, optional
-        Choose the densest point with at most so many features, and end the path there.
-    select : {"1se", "best"} or float, default="1se"
-        How a point is chosen otherwise: the sparsest one within one paired standard error of the lowest validation loss, the
-        one with the lowest, or the last one whose λ does not exceed a number.
-    refit : {False, "warm", "scratch"}, default=False
-        Train again on the chosen features without a penalty, from the chosen point's weights or from new ones.
-    standardize : bool, default=True
-        Centre and scale the columns of X and, for regression, of y. λ, M and γ act on that scale.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : str, optional
-        Where to train, such as "cpu" or "cuda"; CUDA where there is one by default.
-    verbose : int, default=0
-        1 shows a progress bar.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the split, of the weights to start from, of batches and of dropout."""
-
-_ATTRIBUTES = """\
-selected_ : bool array of shape (n_features,)
-        The features in the model.
-    n_selected_ : int
-        Their number.
-    lambda_ : float
-        Penalty of the chosen point.
-    path_ : Path
-        All points, from the dense model to the empty one.
-    point_ : Point
-        The chosen point.
-    feature_importances_ : array of shape (n_features,)
-        λ at which a feature leaves for good; larger is more important, and no two are equal."""
-
-
-def documented(cls: type) -> type:
-    """Fill the shared lists of parameters and attributes into a class docstring."""
-    cls.__doc__ = (cls.__doc__ or "").replace("<parameters>", _PARAMETERS).replace("<attributes>", _ATTRIBUTES)
-    return cls
-
-
 def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArray[np.float64]) -> Rows:
     """Put rows to train on in an order of their own and add up the weights of equal ones.
 
@@ -240,7 +165,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         draw = check_random_state(self.random_state)
         seeds = draw.randint(np.iinfo(np.int32).max, size=3)
         rows = self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0]))
-        problem = self._problem(rows, ids, costs, settings)
+        problem = self._problem(rows, ids, costs)
         solver = self._solver(problem, int(seeds[1]))
         start = self._start(problem, int(seeds[2]))
         until = self.n_features_to_select or 0
@@ -426,7 +351,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         order = np.concatenate([np.sort(fit), np.sort(val)])
         return Rows(X[order], target[order], weights[order], len(fit))
 
-    def _problem(self, rows: Rows, ids: Any, costs: Any, settings: Any) -> Problem:
+    def _problem(self, rows: Rows, ids: Any, costs: Any) -> Problem:
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]

@@ -13,7 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from riata import check
-from riata.estimators.base import BaseLassoNet, documented
+from riata.estimators.base import BaseLassoNet
+from riata.estimators.documentation import documented
 from riata.losses import BinaryCrossEntropy, CrossEntropy, Loss
 
 __all__ = ["LassoNetClassifier"]

@@ -10,7 +10,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 
 from riata import scaling
-from riata.estimators.base import BaseLassoNet, documented
+from riata.estimators.base import BaseLassoNet
+from riata.estimators.documentation import documented
 from riata.losses import Loss, SquaredError
 
 __all__ = ["LassoNetRegressor"]
