@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
 from riata import LassoNetClassifier, LassoNetRegressor
+from riata.network import Weights
 from riata.path import Grid, follow
 from riata.solver import Solver, Stopping, _slope
 from tests.conftest import standardised
@@ -89,8 +90,6 @@ def exact_path(diabetes, make_problem):
 
 
 def as_weights(solver, point):
-    from riata.network import Weights
-
     rows = torch.zeros(1, solver.problem.X.shape[1], point.weights.skip.shape[1] + point.weights.first.shape[1])
     rows = rows.to(torch.float64)
     rows[0, point.weights.features] = torch.from_numpy(np.hstack([point.weights.skip, point.weights.first]))
@@ -138,7 +137,7 @@ def test_leaving_dropped_features_out_of_the_arithmetic_changes_nothing(diabetes
 
 
 def test_a_dropped_feature_comes_back_when_it_should(make_problem):
-    """Two copies of a signal: the one that starts at zero must be found by the check, not by luck."""
+    """The signal starts outside the model, where only the check of dropped features can find it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     problem = make_problem(X, 3 * X[:, 0], M=0.0)
