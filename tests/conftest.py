@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_diabetes
 
+from riata.descent import Descent
+from riata.kernels import bind, plain
 from riata.losses import Loss, SquaredError
-from riata.network import Network
+from riata.network import Network, Weights
+from riata.problem import Problem
 from riata.prox import Groups
-from riata.solver import Problem
+
+FORMS = [pytest.param(bind, id="compiled"), pytest.param(lambda state: partial(plain.advance, state), id="plain")]
 
 
 def standardised(array: np.ndarray) -> np.ndarray:
     return (array - array.mean(axis=0)) / array.std(axis=0)
+
+
+def output_of(network: Network, weights: Weights, X: torch.Tensor) -> torch.Tensor:
+    """Output (R, n, o) of the networks, layer by layer in operations that autograd knows."""
+    o, widths = network.n_outputs, [*network.hidden_dims, network.n_outputs]
+    replicas = []
+    for rows, upper in zip(*weights, strict=True):
+        bias, rest = upper[: widths[0]], upper[widths[0] :]
+        h = X @ rows[:, o:] + bias
+        for a, b in pairwise(widths):
+            matrix, bias, rest = rest[: a * b].reshape(a, b), rest[a * b : (a + 1) * b], rest[(a + 1) * b :]
+            h = h.relu() @ matrix + bias
+        replicas.append(X @ rows[:, :o] + h)
+    return torch.stack(replicas)
+
+
+def matrices_of(network: Network, upper: torch.Tensor) -> torch.Tensor:
+    """Return the entries (R, ·) of the matrices above the first layer, without the biases in between."""
+    widths, start, entries = [*network.hidden_dims, network.n_outputs], network.hidden_dims[0], []
+    for a, b in pairwise(widths):
+        entries.append(upper[:, start : start + a * b])
+        start += (a + 1) * b
+    return torch.cat(entries, -1)
+
+
+def enter(descent: Descent, weights: Weights, lambda_: float | list[float], active: torch.Tensor | None = None) -> None:
+    """Start a descent that has no past, with all features in play unless told otherwise."""
+    state, R = descent.state, descent.problem.n_replicas
+    moments = Weights(*(torch.zeros_like(m) for m in state.moments))
+    lambda_ = torch.as_tensor(lambda_, dtype=weights.rows.dtype, device=weights.rows.device).expand(R)
+    active = torch.ones_like(state.active) if active is None else active
+    descent.enter(weights, moments, torch.ones_like(state.scale), active, lambda_)
+
+
+def gradient_of(problem: Problem, weights: Weights) -> Weights:
+    """Gradient of the loss by all parameters, as the updates of a descent see it."""
+    descent, seen = Descent(problem, 1e-3), []
+    enter(descent, weights, 0.0)
+    descent._advance = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
+    descent.run(1)
+    return seen[0]
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +74,7 @@ def diabetes() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def make_problem():
-    """Build a problem in float64 from arrays; weights default to one replica with equal weights."""
+    """Build a problem from arrays, in float64 unless told otherwise; weights default to one replica with equal weights."""
 
     def make(
         X: np.ndarray,
@@ -39,6 +87,7 @@ def make_problem():
         val_weights: np.ndarray | None = None,
         groups: np.ndarray | None = None,
         costs: np.ndarray | None = None,
+        dtype: torch.dtype = torch.float64,
         **kwargs: float,
     ) -> Problem:
         target = target.reshape(len(target), -1)
@@ -46,12 +95,12 @@ def make_problem():
         return Problem(
             network=Network(target.shape[1], hidden),
             loss=loss or SquaredError(),
-            X=torch.tensor(X),
-            target=torch.tensor(target, dtype=torch.float64),
-            weights=torch.tensor(weights / weights.sum(axis=1, keepdims=True)),
-            val_weights=None if val_weights is None else torch.tensor(val_weights),
-            M=torch.as_tensor(M, dtype=torch.float64).expand(len(weights)),
-            costs=torch.ones(X.shape[1], dtype=torch.float64) if costs is None else torch.tensor(costs),
+            X=torch.tensor(X, dtype=dtype),
+            target=torch.tensor(target, dtype=dtype),
+            weights=torch.tensor(weights / weights.sum(axis=1, keepdims=True), dtype=dtype),
+            val_weights=None if val_weights is None else torch.tensor(val_weights, dtype=dtype),
+            M=torch.as_tensor(M, dtype=dtype).expand(len(weights)),
+            costs=torch.ones(X.shape[1], dtype=dtype) if costs is None else torch.tensor(costs, dtype=dtype),
             groups=Groups(None if groups is None else torch.tensor(groups), X.shape[1]),
             **kwargs,
         )

@@ -165,9 +165,9 @@ def test_many_classes_have_one_column_of_coefficients_each(tmp_path):
 
 def test_names_in_any_script_and_with_any_sign_are_kept(tmp_path):
     frame = numbers().rename(columns={"a": "特征", "b": "[bold]$x_{"})
-    result = select(saved(frame, tmp_path), tmp_path / "out", "--k", 2)
+    result = select(saved(frame, tmp_path), tmp_path / "out")
     assert result.exit_code == 0, result.stderr
-    assert pd.read_csv(tmp_path / "out" / "selected.csv")["name"].tolist() == ["特征", "[bold]$x_{"]
+    assert {"特征", "[bold]$x_{"} <= set(pd.read_csv(tmp_path / "out" / "selected.csv")["name"])
     assert "[bold]$x_{" in result.stdout
 
 

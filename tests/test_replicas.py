@@ -7,11 +7,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
 
+from riata.descent import Descent
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
-from riata.network import Network, Weights
+from riata.network import Network, Pass, Weights
 from riata.path import Grid, follow
-from riata.solver import Solver, Stopping, _gradient, _slope
+from riata.solver import Solver
+from riata.stopping import Stopping
+from tests.conftest import FORMS, enter, gradient_of, matrices_of, output_of
 
 CPU = torch.device("cpu")
 STOPPING = Stopping(100, None, 1e-4)
@@ -64,41 +68,107 @@ def test_a_row_of_weight_two_is_the_row_twice(diabetes, make_problem):
 
 @pytest.mark.parametrize("hidden", [(4,), (5, 3), (4, 3, 2)])
 @pytest.mark.parametrize(
-    ("loss", "target"),
+    ("loss", "target", "by_hand"),
     [
-        (SquaredError(), np.random.default_rng(1).normal(size=(30, 2))),
-        (BinaryCrossEntropy(), np.arange(30)[:, None] % 2),
-        (CrossEntropy(), np.eye(3)[np.arange(30) % 3]),
+        (SquaredError(), np.random.default_rng(1).normal(size=(30, 2)), lambda f, y: (f - y).square().sum(-1)),
+        (
+            BinaryCrossEntropy(),
+            np.arange(30)[:, None] % 2,
+            lambda f, y: functional.binary_cross_entropy_with_logits(f, y.expand_as(f), reduction="none").squeeze(-1),
+        ),
+        (
+            CrossEntropy(),
+            np.eye(3)[np.arange(30) % 3],
+            lambda f, y: functional.cross_entropy(f.mT, y.mT.expand_as(f.mT), reduction="none"),
+        ),
     ],
     ids=["squared", "binary", "classes"],
 )
-def test_the_closed_form_gradient_equals_autograd(make_problem, hidden, loss, target):
+def test_the_closed_form_gradient_equals_autograd(make_problem, hidden, loss, target, by_hand):
     rng = np.random.default_rng(0)
     weights = rng.uniform(size=(2, 30))
-    problem = make_problem(
-        rng.normal(size=(30, 4)), target, loss, hidden=hidden, weights=weights, gamma=0.1, gamma_skip=0.2
-    )
+    problem = make_problem(rng.normal(size=(30, 4)), target, loss, hidden=hidden, weights=weights)
     start = problem.network.init(4, [0, 1], torch.float64, CPU)
-    trace = problem.network.forward(start, problem.X)
-    closed = _gradient(problem, start, problem.X, trace, _slope(problem, trace))
+    closed = gradient_of(problem, start)
 
     leaf = Weights(*(w.clone().requires_grad_() for w in start))
-    losses = loss.per_sample(problem.network.forward(leaf, problem.X).output, problem.target)
-    objective = (problem.weights * losses).sum() + 0.2 * problem.skip(leaf.rows).square().sum()
-    matrices, _ = problem.network.matrices(leaf.upper)
-    (objective + 0.1 * sum(m.square().sum() for m in matrices)).backward()
+    losses = (problem.weights * by_hand(output_of(problem.network, leaf, problem.X), problem.target)).sum(-1)
+    losses.sum().backward()
     np.testing.assert_allclose(closed.rows, leaf.rows.grad, atol=1e-12)
     np.testing.assert_allclose(closed.upper, leaf.upper.grad, atol=1e-12)
 
+    descent = Descent(problem, 1e-3)
+    enter(descent, start, 0.0)
+    np.testing.assert_allclose(descent.look()[0].loss, losses.detach(), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("hidden", [(4,), (5, 3), (4, 3, 2)])
+def test_an_update_with_gamma_is_one_with_the_gradient_of_its_terms_added(make_problem, hidden, form):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    common = {"weights": rng.uniform(size=(2, 30)), "hidden": hidden, "M": [1.0, 10.0]}
+    given, by_hand = (
+        Descent(make_problem(*data, **common, **terms), 1e-2, batch_size=30, draw=torch.Generator().manual_seed(0))
+        for terms in ({"gamma": 0.1, "gamma_skip": 0.2}, {})
+    )
+    problem = by_hand.problem
+    start = Solver(problem).feasible(problem.network.init(4, [0, 1], torch.float64, CPU))
+    advance = form(by_hand.state)
+
+    def with_terms():
+        leaf = Weights(*(w.clone().requires_grad_() for w in by_hand.state.now.weights))
+        terms = 0.1 * matrices_of(problem.network, leaf.upper).square().sum()
+        (terms + 0.2 * problem.skip(leaf.rows).square().sum()).backward()
+        by_hand.state.gradient.rows.add_(leaf.rows.grad)
+        by_hand.state.gradient.upper.add_(leaf.upper.grad)
+        advance()
+
+    given._advance, by_hand._advance = form(given.state), with_terms
+    for descent in (given, by_hand):
+        enter(descent, start, [0.01, 0.3])
+        descent.run(5)
+    for mine, other in zip(given.state.now.weights, by_hand.state.now.weights, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-12)
+    assert (given.state.now.weights.rows - start.rows).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_objective_that_steps_are_judged_by_is_the_stated_one(make_problem, form):
+    rng = np.random.default_rng(0)
+    groups, costs = np.array([0, 0, 1, 2]), np.array([2.0, 2.0, 0.0, 1.0])
+    problem = make_problem(
+        rng.normal(size=(30, 4)), rng.normal(size=(30, 2)), weights=rng.uniform(size=(2, 30)), hidden=(5, 3),
+        groups=groups, costs=costs, gamma=0.1, gamma_skip=0.2,
+    )  # fmt: skip
+    start = problem.network.init(4, [0, 1], torch.float64, CPU)
+    lambda_ = torch.tensor([0.1, 0.7], dtype=torch.float64)
+    skip = problem.skip(start.rows)
+    norms = torch.stack([skip[:, groups == g].flatten(1).norm(dim=-1) for g in range(3)], -1)
+    penalty = lambda_ * (norms @ torch.tensor([2.0, 0.0, 1.0], dtype=torch.float64))
+    penalty += 0.1 * matrices_of(problem.network, start.upper).square().sum(-1) + 0.2 * skip.square().sum((-2, -1))
+    losses = (output_of(problem.network, start, problem.X) - problem.target).square().sum(-1)
+    objective = (problem.weights * losses).sum(-1) + penalty
+
+    descent = Descent(problem, 1e-3)
+    descent._advance = form(descent.state)
+    enter(descent, start, lambda_)
+    np.testing.assert_allclose(descent.look()[0].penalty, penalty, rtol=1e-12)
+    np.testing.assert_allclose(descent.look()[0].objective, objective, rtol=1e-12)
+    descent.run(1)
+    np.testing.assert_allclose(descent.state.reached, objective, rtol=1e-12)
+
 
 def test_dropout_drops_the_stated_share_and_keeps_the_mean():
-    network = Network(1, (200,))
-    weights = network.init(3, [0], torch.float64, CPU)
-    X = torch.ones(50, 3, dtype=torch.float64)
-    draw = torch.Generator().manual_seed(0)
-    trace = network.forward(weights, X, 0.25, draw)
-    factor = trace.kept[0]
-    assert factor is not None
+    network = Network(200, (200,))
+    weights = Weights(torch.zeros(1, 3, network.width), torch.zeros(1, network.n_upper))
+    layers = network.layers(weights)
+    layers.biases[0].fill_(1)
+    layers.matrices[0].copy_(torch.eye(200))  # the output is the hidden layer, and without dropout it is 1
+    factor = Pass(network, 1, 50, weights.rows).forward(
+        layers, torch.ones(50, 3), 0.25, torch.Generator().manual_seed(0)
+    )
+    np.testing.assert_allclose(factor.unique(), [0, 1 / 0.75], rtol=1e-6)
     assert float((factor == 0).double().mean()) == pytest.approx(0.25, abs=0.02)
     assert float(factor.mean()) == pytest.approx(1.0, abs=0.02)
 
@@ -110,18 +180,12 @@ def test_the_gradients_of_batches_average_to_that_of_the_whole(make_problem, bat
     rng = np.random.default_rng(0)
     problem = make_problem(rng.normal(size=(29, 4)), rng.normal(size=29), weights=rng.uniform(size=(2, 29)))
     start = problem.network.init(4, [0, 1], torch.float64, CPU)
-    seen = []
-
-    class Recorder:
-        def step(self, now, gradient, moving):
-            seen.append(gradient.rows)
-            return now
-
-    solver = Solver(problem, batch_size=batch, draw=torch.Generator().manual_seed(0))
-    solver._epoch(problem, start, Recorder(), np.ones(2, dtype=bool))
+    descent, seen = Descent(problem, 1e-3, batch, torch.Generator().manual_seed(0)), []
+    descent._advance = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
+    enter(descent, start, 0.0)
+    descent.run(1)
     sizes = [min(batch, 29 - i) for i in range(0, 29, batch)]
     assert len(seen) == len(sizes)
-    mean = sum(g * size / 29 for g, size in zip(seen, sizes, strict=True))
-    trace = problem.network.forward(start, problem.X)
-    whole = _gradient(problem, start, problem.X, trace, _slope(problem, trace)).rows
-    np.testing.assert_allclose(mean, whole, atol=1e-12)
+    for parts, whole in zip(zip(*seen, strict=True), gradient_of(problem, start), strict=True):
+        mean = sum(g * size / 29 for g, size in zip(parts, sizes, strict=True))
+        np.testing.assert_allclose(mean, whole, atol=1e-12)

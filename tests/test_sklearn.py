@@ -12,6 +12,7 @@ from riata import LassoNetClassifier, LassoNetRegressor
 pytestmark = [
     pytest.mark.filterwarnings("ignore:only .* validation rows:UserWarning"),
     pytest.mark.filterwarnings("ignore:without validation rows:UserWarning"),
+    pytest.mark.filterwarnings("ignore:No features were selected:UserWarning"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 Feature *j* of replica *r* owns one contiguous row ``[skip_j | first_j]`` of length o + K, so that the skip connection and the
 first layer are one matrix product forward and one backward. Everything above the first layer, biases included, lies in one
-flat vector per replica.
+flat vector per replica. Passes work in buffers of their own, which stay where they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Network", "Trace", "Weights"]
+__all__ = ["Layers", "Network", "Pass", "Weights"]
 
 
 class Weights(NamedTuple):
@@ -26,13 +26,12 @@ class Weights(NamedTuple):
     upper: Tensor  # (R, p)
 
 
-class Trace(NamedTuple):
-    """What a forward pass leaves behind for the backward pass."""
+class Layers(NamedTuple):
+    """Views of the same numbers, layer by layer."""
 
-    output: Tensor  # (R, n, o)
-    hidden: list[Tensor]  # (R, n, K_l) activations of each hidden layer, after dropout
-    kept: list[Tensor | None]  # dropout factors: 0, or 1 / (1 - rate)
-    matrices: list[Tensor]  # (R, K_l, K_{l+1}) views of the weights
+    rows: Tensor
+    matrices: list[Tensor]  # (R, K_l, K_{l+1}), above the first layer
+    biases: list[Tensor]  # (R, 1, K_l), from the first layer on
 
 
 @dataclass(frozen=True)
@@ -51,79 +50,107 @@ class Network:
     hidden_dims: tuple[int, ...]
 
     @cached_property
-    def _layers(self) -> list[tuple[int, int]]:
+    def _shapes(self) -> list[tuple[int, int]]:
         """Input and output width of each layer above the first."""
         return list(pairwise((*self.hidden_dims, self.n_outputs)))
 
     @cached_property
     def _sizes(self) -> list[int]:
         """Lengths of the pieces of ``upper``: the first layer's bias, then a matrix and a bias per layer."""
-        return [self.hidden_dims[0], *(size for a, b in self._layers for size in (a * b, b))]
+        return [self.hidden_dims[0], *(size for a, b in self._shapes for size in (a * b, b))]
 
     @cached_property
     def n_upper(self) -> int:
         """Number of parameters above the first layer, with all biases."""
         return sum(self._sizes)
 
+    @cached_property
+    def width(self) -> int:
+        """Length o + K of a row."""
+        return self.n_outputs + self.hidden_dims[0]
+
     def init(self, n_features: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Weights:
         """Draw each replica's weights uniformly within ±1/√fan-in, as torch's linear layers do, from its own seed."""
-        width = self.n_outputs + self.hidden_dims[0]
-        fan_in = [n_features, *(a for a, _ in self._layers for _ in range(2))]
+        fan_in = [n_features, *(a for a, _ in self._shapes for _ in range(2))]
         rows, upper = [], []
         for seed in seeds:
             draw = torch.Generator().manual_seed(seed)
-            rows.append(_uniform((n_features, width), n_features, draw))
+            rows.append(_uniform((n_features, self.width), n_features, draw))
             upper.append(torch.cat([_uniform((s,), f, draw) for s, f in zip(self._sizes, fan_in, strict=True)]))
         return Weights(torch.stack(rows).to(device, dtype), torch.stack(upper).to(device, dtype))
 
-    def matrices(self, upper: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """Views of the flat vector: matrices (R, in, out) above the first layer, and biases (R, 1, out) from the first on."""
-        pieces = upper.split(self._sizes, dim=-1)
-        shaped = zip(pieces[1::2], self._layers, strict=True)
-        return [p.unflatten(-1, ab) for p, ab in shaped], [p.unsqueeze(-2) for p in pieces[::2]]
+    def layers(self, weights: Weights) -> Layers:
+        """Look at weights layer by layer."""
+        pieces = weights.upper.split(self._sizes, dim=-1)
+        shaped = zip(pieces[1::2], self._shapes, strict=True)
+        matrices = [piece.unflatten(-1, shape) for piece, shape in shaped]
+        return Layers(weights.rows, matrices, [piece.unsqueeze(-2) for piece in pieces[::2]])
 
     def is_matrix(self, like: Tensor) -> Tensor:
         """Mark, over the flat vector, the entries that belong to matrices (those that ``gamma`` acts on) with 1."""
         return torch.cat([like.new_full((size,), i % 2) for i, size in enumerate(self._sizes)])
 
-    def forward(self, weights: Weights, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Trace:
-        """Run all replicas on the same rows of X, (n, d) or one block per replica, (R, n, d)."""
-        matrices, biases = self.matrices(weights.upper)
-        below = X @ weights.rows  # (R, n, o + K)
-        output, z = below[..., : self.n_outputs], below[..., self.n_outputs :]
-        hidden: list[Tensor] = []
-        kept: list[Tensor | None] = []
-        for matrix, bias in zip(matrices, biases[:-1], strict=True):
-            h = (z + bias).relu_()
-            factor = None
+
+class Pass:
+    """Forward and backward over n rows of X for all replicas, in buffers that are used again and again.
+
+    Parameters
+    ----------
+    network : Network
+        The shape of the networks.
+    n_replicas, n_rows : int
+        How many networks, and on how many rows.
+    like : Tensor
+        Gives dtype and device.
+    """
+
+    def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor):
+        o = network.n_outputs
+        self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
+        self._skip = self._below[..., :o]
+        upper = [like.new_empty(n_replicas, n_rows, size) for size in network.hidden_dims[1:]]
+        self._hidden = [self._below[..., o:], *upper]  # activations; the first layer's stand in its product's place
+        self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
+        self.output = like.new_empty(n_replicas, n_rows, o)
+        self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
+        self.pull = torch.empty_like(self._below)  # gradient by the product of X and the rows
+        self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
+        self._pulls = [self.pull[..., o:], *(torch.empty_like(h) for h in upper)]  # gradient by each layer's input
+
+    def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+        """Run all replicas on the same rows of X, (n, d); the output, (R, n, o), is valid until the next call."""
+        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._below)
+        self._hidden[0].add_(layers.biases[0])
+        for i, h in enumerate(self._hidden):
+            if i:
+                torch.baddbmm(layers.biases[i], self._hidden[i - 1], layers.matrices[i - 1], out=h)
+            h.relu_()
+            self._kept[i] = None
             if dropout:
-                factor = (
-                    torch.rand(h.shape, generator=draw, dtype=h.dtype, device=h.device).ge_(dropout).div_(1 - dropout)
-                )
-                h = h * factor
-            hidden.append(h)
-            kept.append(factor)
-            z = h @ matrix
-        return Trace(output + z + biases[-1], hidden, kept, matrices)
+                chance = torch.rand(h.shape, generator=draw, dtype=h.dtype, device=h.device)
+                self._kept[i] = kept = chance.ge_(dropout).div_(1 - dropout)
+                h.mul_(kept)
+        torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
+        return self.output.add_(layers.biases[-1])
 
-    def backward(self, X: Tensor, trace: Trace, slope: Tensor) -> Weights:
-        """Gradient of Σ slope · output by all parameters, in closed form; X and ``slope`` may cover only the first rows."""
-        below, upper = self.backward_upper(trace, slope)
-        return Weights(X.mT @ below, upper)
+    def backward(self, layers: Layers, X: Tensor, gradient: Layers) -> None:
+        """Write the gradient of Σ slope · output by all parameters, in closed form, where ``gradient`` looks."""
+        self.backward_upper(layers, gradient)
+        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.pull, out=gradient.rows)
 
-    def backward_upper(self, trace: Trace, slope: Tensor) -> tuple[Tensor, Tensor]:
-        """Gradient by the product of X and the rows, (R, n, o + K), and by ``upper``, (R, p)."""
-        n = slope.shape[-2]
-        pieces: list[Tensor] = [slope.sum(-2)]
-        above = slope  # (R, n, K_{l+1}) gradient by the layer's output
-        for matrix, h, factor in zip(trace.matrices[::-1], trace.hidden[::-1], trace.kept[::-1], strict=True):
-            h = h[..., :n, :]
-            pieces.append((h.mT @ above).flatten(-2))
-            above = (above @ matrix.mT) * h.sign()  # ReLU leaves h >= 0, and dropout's zeros pass nothing on
-            if factor is not None:
-                above = above * factor[..., :n, :]
-            pieces.append(above.sum(-2))
-        return torch.cat([slope, above], -1), torch.cat(pieces[::-1], -1)
+    def backward_upper(self, layers: Layers, gradient: Layers) -> None:
+        """Do the same for everything above the rows; afterwards the gradient by the rows is Xᵀ ``pull``."""
+        above = self.slope
+        torch.sum(above, -2, keepdim=True, out=gradient.biases[-1])
+        for i in reversed(range(len(self._hidden))):
+            h, pull, kept = self._hidden[i], self._pulls[i], self._kept[i]
+            torch.bmm(h.mT, above, out=gradient.matrices[i])
+            torch.bmm(above, layers.matrices[i].mT, out=pull)
+            torch.ops.aten.threshold_backward.grad_input(pull, h, 0, grad_input=pull)  # dropout's zeros pass nothing on
+            if kept is not None:
+                pull.mul_(kept)
+            torch.sum(pull, -2, keepdim=True, out=gradient.biases[i])
+            above = pull
 
 
 def _uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:

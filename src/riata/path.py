@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from riata.network import Weights
-from riata.solver import Look, Solution, Solver, Stopping
+from riata.solver import Solution, Solver
+from riata.stopping import Stopping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ __all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "
 
 Floats = NDArray[np.float64]
 _LONGEST_STRIDE = 2.0  # ratio of two neighbouring λ, unless the multiplier itself is larger
+_FEW = 25  # one in so many features may leave in one stride
 _TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
 
 
@@ -41,7 +43,7 @@ class Point:
     Attributes
     ----------
     lambda_ : float
-        The penalty that was solved for; 0 for the dense model.
+        The penalty; 0 for the dense model.
     selected : bool array of shape (d,)
         The features in the model.
     n_selected : int
@@ -86,7 +88,7 @@ class Path(Sequence[Point]):
     points : tuple of Point
         In the order of λ.
     multiplier : float
-        Ratio of one λ to the last where the grid was found automatically.
+        Smallest ratio of one λ to the last where the grid was found automatically.
     val_weights : array or None
         Weight of each validation row, summing to 1, in the order of ``Point.val_losses``.
     """
@@ -222,8 +224,9 @@ def follow(
     automatic = grid.seq is None and grid.start is None
 
     def record(solution: Solution, lambda_: Floats) -> Weights:
-        for r in np.flatnonzero(~arrived):
-            point, track = _point(solver, solution, lambda_[r], int(r)), tracks[r]
+        replicas = np.flatnonzero(~arrived)
+        for r, point in zip(replicas, _points(solver, solution, lambda_, replicas), strict=True):
+            track = tracks[r]
             if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
                 track.pop()  # of the points before the first departure only the last is of interest
             track.append(point)
@@ -234,12 +237,12 @@ def follow(
 
     try:
         lambda_ = np.zeros(problem.n_replicas)
-        weights = record(solver.minimise(weights, _tensor(solver, lambda_), dense), lambda_)
+        weights = record(solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), dense), lambda_)
         stride = _Stride(grid, _first(solver, weights, grid, sparse, shared))
         for lambda_ in stride:
             solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy())
             before, after = (problem.selected(w.rows) for w in (weights, solution.weights))
-            if stride.accepts(int((before ^ after).sum())):
+            if stride.accepts(int((before ^ after).sum()), int(before.sum())):
                 weights = record(solution, lambda_)
             if arrived.all():
                 break
@@ -251,8 +254,10 @@ def follow(
             RuntimeWarning,
             stacklevel=2,
         )
+    held_out = problem.held_out
     return [
-        Path(track, multiplier=grid.multiplier, val_weights=_held_out(solver, r)[1]) for r, track in enumerate(tracks)
+        Path(track, multiplier=grid.multiplier, val_weights=None if held_out is None else held_out[r][1])
+        for r, track in enumerate(tracks)
     ]
 
 
@@ -275,8 +280,8 @@ def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | No
         )
     else:
         start = Weights(fresh.rows[:, features], fresh.upper)
-    solution = refitter.minimise(start, start.upper.new_zeros(1), stopping)
-    refitted = _point(refitter, solution, point.lambda_, 0)
+    solution = refitter.minimise(refitter.feasible(start), start.upper.new_zeros(1), stopping)
+    refitted = _points(refitter, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
     weights = replace(refitted.weights, features=point.weights.features[refitted.weights.features])
     return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)
 
@@ -297,10 +302,12 @@ def _first(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping, shared:
 
 
 class _Stride:
-    """Proposes one λ after another, in longer strides where nothing changes.
+    """Proposes one λ after another, in longer strides where hardly anything changes.
 
-    Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed no feature; a long one
-    that changes more than one feature is gone back on and taken again in single steps, so that no departure is jumped over.
+    Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed none or hardly any of the
+    features; a long one that changes more than one in 25, and more than one, is gone back on and taken again in single
+    steps, so that few departures are jumped over while many features are left, and none at the end. Replicas on one grid are
+    counted together.
     """
 
     def __init__(self, grid: Grid, first: Floats):
@@ -318,15 +325,16 @@ class _Stride:
         while True:
             yield self._next
 
-    def accepts(self, n_changed: int) -> bool:
-        """Say whether to keep the point at the proposed λ, given how many features it changed."""
+    def accepts(self, n_changed: int, n_features: int) -> bool:
+        """Say whether to keep the point at the proposed λ, given how many features it changed out of how many."""
         if self._seq is not None:
             return True
-        if n_changed > 1 and self._power > 1:
+        few = max(1, n_features // _FEW)
+        if n_changed > few and self._power > 1:
             self._power = 1
             self._next = self._here * self._multiplier
             return False
-        self._power = min(2 * self._power, self._limit) if n_changed == 0 else 1
+        self._power = min(2 * self._power, self._limit) if 2 * n_changed <= few else 1
         self._here = self._next
         self._next = self._here * self._multiplier**self._power
         return True
@@ -342,66 +350,61 @@ def first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
     low, high = np.zeros(R), np.full(R, np.inf)
     trial = np.full(R, 0.1)
     stopping = replace(stopping, until_drop=True)
+    done = np.zeros(R, dtype=bool)
     for _ in range(_TRIALS):
-        solution = solver.minimise(dense, _tensor(solver, trial), stopping)
+        solution = solver.minimise(dense, _tensor(solver, trial), stopping, done)
         keeps = (solver.problem.selected(solution.weights.rows).sum(-1) == full).cpu().numpy()
-        low, high = np.where(keeps, trial, low), np.where(keeps, high, trial)
-        if (high <= low * _LONGEST_STRIDE).all():
+        low, high = np.where(keeps & ~done, trial, low), np.where(keeps | done, high, trial)
+        done = high <= low * _LONGEST_STRIDE
+        if done.all():
             break
         between = np.sqrt(low * np.where(np.isinf(high), 1, high))
         trial = np.where(np.isinf(high), 8 * low, np.where(low == 0, high / 8, between))
     return np.where(low > 0, low, high)
 
 
-def _point(solver: Solver, solution: Solution, lambda_: float, r: int) -> Point:
-    """Bring one replica's solution to the host."""
+def _points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
+    """Bring the solutions of some replicas to the host, in few transfers for all of them."""
     problem, look = solver.problem, solution.look
-    if not bool(look.objective[r].isfinite()):
+    if not np.isfinite(look.objective[replicas]).all():
+        r = replicas[~np.isfinite(look.objective[replicas])][0]
         raise FloatingPointError(
-            f"the objective is not finite at lambda_={lambda_:.4g}; use standardize=True, or a smaller learning_rate"
+            f"the objective is not finite at lambda_={lambda_[r]:.4g}; use standardize=True, or a smaller learning_rate"
         )
-    rows = solution.weights.rows[r]
-    selected = problem.selected(solution.weights.rows)[r]
-    features = selected.nonzero().squeeze(-1)
-    chosen = rows[features].cpu()
-    held_out, val_weights = _held_out(solver, r)
-    val_losses, val_loss, se = _validation(look, r, held_out, val_weights)
-    loss, penalty = float(look.loss[r]), float(look.penalty[r])
-    return Point(
-        lambda_=float(lambda_),
-        selected=selected.cpu().numpy(),
-        n_selected=len(features),
-        loss=loss,
-        val_loss=val_loss,
-        val_loss_se=se,
-        penalty=penalty,
-        objective=loss + penalty,
-        n_iters=int(solution.n_iters[r]),
-        weights=SparseWeights(
-            features.cpu().numpy(),
-            problem.skip(chosen).numpy(),
-            problem.first(chosen).numpy(),
-            solution.weights.upper[r].cpu().numpy(),
-        ),
-        val_losses=val_losses,
-    )
+    selected = problem.selected(solution.weights.rows)
+    anywhere = selected.any(0).nonzero().squeeze(-1)
+    rows, upper = solution.weights.rows[:, anywhere].cpu(), solution.weights.upper.cpu().numpy()
+    skip, first = problem.skip(rows).numpy(), problem.first(rows).numpy()
+    masks, known = selected.cpu().numpy(), anywhere.cpu().numpy()
+    val_losses = None if look.val_losses is None else look.val_losses.cpu().double().numpy()
+    points = []
+    for r in replicas:
+        here = masks[r, known]
+        losses, val_loss, se = _validation(solver, val_losses, r)
+        points.append(
+            Point(
+                lambda_=float(lambda_[r]),
+                selected=masks[r].copy(),
+                n_selected=int(here.sum()),
+                loss=float(look.loss[r]),
+                val_loss=val_loss,
+                val_loss_se=se,
+                penalty=float(look.penalty[r]),
+                objective=float(look.objective[r]),
+                n_iters=int(solution.n_iters[r]),
+                weights=SparseWeights(known[here], skip[r, here], first[r, here], upper[r].copy()),
+                val_losses=losses,
+            )
+        )
+    return points
 
 
-def _held_out(solver: Solver, r: int) -> tuple[torch.Tensor | None, Floats | None]:
-    """Positions and weights of a replica's validation rows."""
-    if solver.problem.val_weights is None:
-        return None, None
-    weights = solver.problem.val_weights[r]
-    rows = weights.nonzero().squeeze(-1)
-    return rows, weights[rows].cpu().double().numpy()
-
-
-def _validation(
-    look: Look, r: int, rows: torch.Tensor | None, weights: Floats | None
-) -> tuple[Floats | None, float, float]:
-    if look.val_losses is None or rows is None or weights is None:
+def _validation(solver: Solver, val_losses: Floats | None, r: int) -> tuple[Floats | None, float, float]:
+    """Losses of a replica's validation rows, their mean and its standard error."""
+    if val_losses is None or solver.problem.held_out is None:
         return None, float("nan"), float("nan")
-    losses = look.val_losses[r, rows].cpu().double().numpy()
+    rows, weights = solver.problem.held_out[r]
+    losses = val_losses[r, rows]
     return losses, *mean_and_error(losses, weights)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["Scaling", "identity", "learn"]
 
 LONGEST = 5.0  # no training value lies farther than this from the mean after scaling
-_BLOCK = 4096  # columns handled at a time, so that float64 copies stay small
+_BLOCK = 512  # columns handled at a time, so that float64 copies stay small
 
 
 @dataclass(frozen=True, eq=False)

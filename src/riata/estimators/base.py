@@ -18,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, scaling
 from riata.losses import Loss
-from riata.network import Network, Weights
+from riata.network import Network, Pass, Weights
 from riata.path import Grid, Path, Point, debias, follow
+from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
-from riata.solver import Problem, Solver, Stopping
+from riata.solver import Solver
+from riata.stopping import Stopping
 
 _FEW = 30  # validation rows below which a standard error says little
 
@@ -59,14 +61,14 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         M=10.0,
         lambda_start=None,
         lambda_seq=None,
-        path_multiplier=1.05,
+        path_multiplier=1.02,
         gamma=1e-4,
         gamma_skip=0.0,
         dropout=0.0,
         batch_size=None,
         learning_rate=1e-3,
-        n_iters=(1000, 100),
-        patience=(100, 10),
+        n_iters=(1000, 7),
+        patience=(50, 10),
         tol=1e-4,
         val_size=0.2,
         groups=None,
@@ -164,13 +166,14 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         check.reachable(self.n_features_to_select, costs, ids)
         draw = check_random_state(self.random_state)
         seeds = draw.randint(np.iinfo(np.int32).max, size=3)
-        rows = self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0]))
-        problem = self._problem(rows, ids, costs)
+        # The rows are not kept under a name: once scaled, they would only hold memory.
+        problem = self._problem(
+            self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])), ids=ids, costs=costs
+        )
         solver = self._solver(problem, int(seeds[1]))
-        start = self._start(problem, int(seeds[2]))
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            paths = follow(solver, start, *settings, until=until, on_point=progress)
+            paths = follow(solver, self._start(problem, int(seeds[2])), *settings, until=until, on_point=progress)
         self.path_ = paths[0]
         chosen = self._choose(self.path_)
         if self.refit:
@@ -274,7 +277,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
         upper = torch.from_numpy(weights.upper.astype(np.float64))
         with torch.inference_mode():
-            output = self._network.forward(Weights(rows[None], upper[None]), Z).output[0].numpy()
+            layers = self._network.layers(Weights(rows[None], upper[None]))
+            output = Pass(self._network, 1, len(Z), Z).forward(layers, Z)[0].numpy()
         return output * self._target_scaling.scale + self._target_scaling.center
 
     def __sklearn_tags__(self):

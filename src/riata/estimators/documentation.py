@@ -14,8 +14,8 @@ hidden_dims : tuple of int, default=(100,)
         First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
         The λ to visit, increasing, instead of an automatic grid. λ belongs to the standardised scale.
-    path_multiplier : float, default=1.05
-        Smallest ratio of one λ to the last; strides are longer where no feature leaves.
+    path_multiplier : float, default=1.02
+        Smallest ratio of one λ to the last; strides are longer where hardly any feature leaves.
     gamma : float, default=1e-4
         L2 penalty on the weights above the first layer. With 0 the problem has no minimiser for M > 0, and a path is defined
         by its number of updates.
@@ -27,12 +27,15 @@ hidden_dims : tuple of int, default=(100,)
         Rows per update; all by default.
     learning_rate : float, default=1e-3
         Size of the first steps relative to the gradient. With full batches and no dropout, step sizes are found from there.
-    n_iters : int or pair of int, default=(1000, 100)
-        Most passes over the training rows, for the dense model and for every other point.
-    patience : int, None or pair, default=(100, 10)
-        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone.
+    n_iters : int or pair of int, default=(1000, 7)
+        Most passes over the training rows, for the dense model and for every other point. The second number says how
+        thoroughly the path is followed: time grows with it, and points come closer to the solution for their λ.
+    patience : int, None or pair, default=(50, 10)
+        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone. The second
+        number matters where ``n_iters`` allows more passes.
     tol : float, default=1e-4
-        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is left.
+        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is solved
+        and left, once no feature outside the model wants in. Plays no part where ``n_iters`` ends a point sooner.
     val_size : float, default=0.2
         Share of the rows held out to validate on; 0 for none.
     groups, feature_groups : sequence, optional

@@ -1,0 +1,216 @@
+"""Updates at one λ on the features that are in play: forward, backward, step, operator, in buffers that stay in place.
+
+The update is a proximal heavy-ball step, with one step size α_j per feature so that the closed form of the operator applies
+with the threshold α_j λ. Where the iteration rests, the last move is zero and so is the extrapolation: it rests at stationary
+points for the stated λ and no other. With full batches the overall size of the steps is found, not given: it grows while the
+objective falls and shrinks when it rises, and a bad step is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from riata.kernels import Iterate, Recorded, State, bind, compiled
+from riata.kernels.plain import penalty
+from riata.network import Layers, Pass, Weights
+from riata.problem import Look, Problem
+
+__all__ = ["Descent"]
+
+
+class Descent:
+    """R networks on their way down.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is to be minimised.
+    learning_rate : float
+        Size of the first steps, relative to the size of the gradient; with mini-batches or dropout, of all steps.
+    batch_size : int or None
+        Rows per update; None for all.
+    draw : torch.Generator, optional
+        Source of randomness of batches and dropout, on the device of the data.
+    passes : dict, optional
+        Passes by the first and last of their rows, to be shared with other descents on the same rows.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        learning_rate: float,
+        batch_size: int | None = None,
+        draw: torch.Generator | None = None,
+        passes: dict[tuple[int, int], Pass] | None = None,
+    ):
+        self.problem = problem
+        self._draw = draw
+        # A rise of the objective means a step too long only where steps follow the gradient of the whole objective.
+        self.deterministic = batch_size is None and not problem.dropout
+        X, R, n = problem.X, problem.n_replicas, problem.n_fit
+        network = problem.network
+        size = min(batch_size or n, n)
+        passes = {} if passes is None else passes
+        for start, stop in {(0, n), (0, size), (0, n % size), (n, len(X))} - passes.keys():
+            passes[start, stop] = Pass(network, R, stop - start, X)
+        self._whole, self._tail = passes[0, n], passes[n, len(X)]
+        self._parts = {m: passes[0, m] for m in (size, n % size)}
+        self._order = torch.arange(n, device=X.device)
+        self._batches = self._order.split(size)
+
+        self.state = _state(problem, self._whole.loss, learning_rate, adaptive=self.deterministic)
+        self._gradient: Layers = network.layers(self.state.gradient)
+        self._advance: Callable[[], None] = bind(self.state)
+        self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
+        one_pass = self._update if self.deterministic else self._epoch
+        self._one_pass = Recorded(one_pass, self.state, draw, enabled=compiled(self.state))
+        self._refresh = Recorded(self._forward, self.state)
+        self._evaluate = Recorded(self._see, self.state)
+        self._pull = Recorded(self._backward_upper, self.state)
+
+    def enter(
+        self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, lambda_: Tensor, *, known: bool = False
+    ) -> None:
+        """Start from these weights, at these λ, with what is known of the sizes of steps.
+
+        ``known`` says that the last pass over all rows was at these weights, and need not be repeated.
+        """
+        state = self.state
+        state.price.copy_(lambda_.unsqueeze(-1) * self.problem.groups.lead(self.problem.costs))
+        state.active.copy_(active)
+        state.moments.rows.copy_(moments.rows)
+        state.moments.upper.copy_(moments.upper)
+        state.reached.fill_(torch.inf)
+        state.scale.copy_(scale)
+        state.fresh.fill_(True)
+        self.place(weights, known=known)
+
+    def place(self, weights: Weights, *, known: bool = False) -> None:
+        """Go to these weights."""
+        norms = self.problem.groups.norm(self.problem.skip(weights.rows))
+        for iterate in self.state.iterates:
+            iterate.weights.rows.copy_(weights.rows)
+            iterate.weights.upper.copy_(weights.upper)
+            iterate.norms.copy_(norms)
+        if not known:
+            self._refresh()
+
+    def restart(self, replicas: Tensor) -> None:
+        """Go on with steps of the first size."""
+        self.state.scale.masked_fill_(replicas, 1)
+        self.state.fresh |= replicas
+
+    def run(self, n_passes: int) -> None:
+        """Pass over the training rows so many times."""
+        for _ in range(n_passes):
+            if not self.deterministic:
+                torch.randperm(len(self._order), generator=self._draw, out=self._order)
+            self._one_pass()
+
+    def priced(self, look: Look) -> Look:
+        """Bring a look at the present iterate, taken at another λ, up to date."""
+        return replace(look, penalty=penalty(self.state).cpu().double().numpy())
+
+    def look(self) -> tuple[Look, NDArray[np.float64]]:
+        """Evaluate the objective and the validation loss at the present iterate; also return the size of the steps.
+
+        ``val_losses`` of the look are valid until the next one.
+        """
+        self._evaluate()
+        loss, penalty, val_loss, scale = self._seen.to("cpu", torch.float64, copy=True).numpy()
+        if self.problem.val_weights is None:
+            return Look(loss, penalty), scale
+        return Look(loss, penalty, val_loss, self._losses), scale
+
+    def pull(self) -> Tensor:
+        """Gradient of the loss by the product of X and the rows, at the present iterate: (R, n_fit, o + K)."""
+        self._pull()
+        return self._whole.pull
+
+    def _backward_upper(self) -> None:
+        self._whole.backward_upper(self.state.now.layers, self._gradient)
+
+    def _see(self) -> None:
+        """Leave what a look needs in buffers."""
+        problem, state = self.problem, self.state
+        val_loss = state.loss
+        if problem.val_weights is not None:
+            n = problem.n_fit
+            self._losses[:, :n] = problem.loss.evaluate(self._whole.output, problem.target[:n])[0]
+            if n < len(problem.X):
+                output = self._tail.forward(state.now.layers, problem.X[n:])
+                self._losses[:, n:] = problem.loss.evaluate(output, problem.target[n:])[0]
+            val_loss = (problem.val_weights * self._losses).sum(-1)
+        torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._seen)
+
+    def _forward(self) -> None:
+        """Bring the buffers of the pass over all rows to the present iterate."""
+        problem, n = self.problem, self.problem.n_fit
+        output = self._whole.forward(self.state.now.layers, problem.X[:n])
+        losses, gradient = problem.loss.evaluate(output, problem.target[:n])
+        torch.sum(losses.mul_(problem.weights), -1, out=self.state.loss)
+        torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._whole.slope)
+
+    def _update(self) -> None:
+        """From buffers at the present iterate to buffers at the next."""
+        n = self.problem.n_fit
+        self._whole.backward(self.state.now.layers, self.problem.X[:n], self._gradient)
+        self._advance()
+        self._forward()
+
+    def _epoch(self) -> None:
+        """Pass once over the rows in batches; each batch's gradient is scaled to estimate that of the whole."""
+        problem, n = self.problem, self.problem.n_fit
+        for batch in self._batches:
+            X, target = problem.X[batch], problem.target[batch]
+            part, layers = self._parts[len(batch)], self.state.now.layers
+            output = part.forward(layers, X, problem.dropout, self._draw)
+            _, gradient = problem.loss.evaluate(output, target)
+            weight = problem.weights[:, batch].unsqueeze(-1) * (n / len(batch))
+            torch.mul(gradient, weight, out=part.slope)
+            part.backward(layers, X, self._gradient)
+            self._advance()
+        self._forward()
+
+
+def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adaptive: bool) -> State:
+    """Make the buffers of an update."""
+    X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
+    d, network = X.shape[1], problem.network
+
+    def weights() -> Weights:
+        return Weights(X.new_zeros(R, d, network.width), X.new_zeros(R, network.n_upper))
+
+    def iterate() -> Iterate:
+        place = weights()
+        return Iterate(place, network.layers(place), X.new_zeros(R, G))
+
+    def flags(*shape: int) -> Tensor:
+        return torch.ones(shape, dtype=torch.bool, device=X.device)
+
+    return State(
+        iterates=(iterate(), iterate()),
+        gradient=weights(),
+        moments=Weights(X.new_zeros(R, d), X.new_zeros(R, network.n_upper)),
+        loss=loss,
+        reached=X.new_zeros(R),
+        scale=X.new_ones(R),
+        fresh=flags(R),
+        live=flags(R),
+        active=flags(R, d),
+        price=X.new_zeros(R, G),
+        M=problem.M.contiguous(),
+        is_matrix=problem.is_matrix,
+        groups=problem.groups,
+        gamma=problem.gamma,
+        gamma_skip=problem.gamma_skip,
+        learning_rate=learning_rate,
+        adaptive=adaptive,
+    )

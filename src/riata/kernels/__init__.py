@@ -1,0 +1,37 @@
+"""The update of the solver, step and operator in one, in the form that suits the device.
+
+All forms give the same result up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+
+from riata.kernels import plain
+from riata.kernels.graph import Recorded
+from riata.kernels.state import Iterate, State
+
+__all__ = ["Iterate", "Recorded", "State", "bind", "compiled"]
+
+
+def compiled(state: State) -> bool:
+    """Whether there is a compiled form of the update for this state."""
+    device = state.loss.device.type
+    if device == "cuda":
+        return state.groups.index is None and find_spec("triton") is not None
+    return device == "cpu" and find_spec("numba") is not None
+
+
+def bind(state: State) -> Callable[[], None]:
+    """Return the update as a function without arguments, bound to the buffers of a state."""
+    if not compiled(state):
+        return partial(plain.advance, state)
+    if state.loss.device.type == "cuda":
+        from riata.kernels import cuda
+
+        return cuda.Advance(state)
+    from riata.kernels import cpu
+
+    return cpu.Advance(state)
