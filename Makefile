@@ -31,8 +31,8 @@ lint: .venv/.installed  ## formatting, lint, types, order of rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.bench  ## time against other libraries
-	$(BIN)/python -m benchmarks
+bench: .venv/.bench  ## time against lassonet and the machine; make bench BENCH=--quick takes minutes
+	$(BIN)/python -m benchmarks $(BENCH)
 
 docs:  ## the documentation (not available in this version)
 	@echo "make docs: not available in this version" >&2; exit 2
@@ -41,5 +41,5 @@ reproduce:  ## the paper's tables and figures (not available in this version)
 	@echo "make reproduce: not available in this version" >&2; exit 2
 
 clean:  ## remove the environment, caches and what make wrote
-	rm -rf .venv build dist demo .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv build dist demo benchmarks/results .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

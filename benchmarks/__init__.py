@@ -1,0 +1,1 @@
+"""Timing riata against the lassonet package and against the machine: see ``python -m benchmarks --help``."""

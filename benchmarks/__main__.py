@@ -1,126 +1,116 @@
-"""Time riata against the lassonet package in one process, on the same splits, and score the features both pick.
+"""Time riata against the lassonet package in one process, on the same splits, and against the floor of the machine.
 
-    python -m benchmarks [--data mice_protein coil20] [--seeds 3] [--multiplier 1.02] [--out benchmarks/results]
+    python -m benchmarks                                  both libraries: time, accuracy, memory, floor
+    python -m benchmarks --quick                          the same on little data, and a little of --scaling: minutes
+    python -m benchmarks --data synthetic                 1,000 x 30,000: riata alone, unless --reference
+    python -m benchmarks --batch-size 0 256 --reference-points 20
+                                                          full and mini-batches; the reference's time with mini-batches
+                                                          is extrapolated from its first points
+    python -m benchmarks --dwell 10 20 40 80              time and accuracy by passes per point
+    python -m benchmarks --scaling                        time against n, d, K and R
+    python -m benchmarks --replicas [DATA]                one path, 5 folds, 50 half-samples
+    python -m benchmarks.kernel                           the update against the bandwidth of a GPU
 
-Data are read from the folder in RIATA_DATA (default: ../shared/data). Writes JSON and prints a Markdown table.
+Data are read from the folder in RIATA_DATA (default: ../shared/data). Writes JSON and Markdown to --out.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import time
-import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 
-import riata
+from benchmarks import data, dwell, floor, paths, replicas, scaling, table
+from benchmarks.libraries import LIBRARIES, warm_up
+from benchmarks.paths import Cell, Plan
 
-N_FEATURES = 50
-
-
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    folder = Path(os.environ.get("RIATA_DATA", "../shared/data"))
-    if not (folder / f"{name}.npz").exists():
-        raise SystemExit(f"{folder / name}.npz is not there: set RIATA_DATA to the folder that holds the data sets")
-    with np.load(folder / f"{name}.npz") as file:
-        X, y = file["X"].astype(np.float32), file["y"]
-    return np.where(np.isnan(X), np.nanmean(X, axis=0), X).astype(np.float32), y
-
-
-def split(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """70-10-20, scaled on the training part."""
-    rest, test = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=seed)
-    fit, val = train_test_split(rest, test_size=0.125, stratify=y[rest], random_state=seed)
-    scaler = StandardScaler().fit(X[fit])
-    return {name: (scaler.transform(X[rows]), y[rows]) for name, rows in (("fit", fit), ("val", val), ("test", test))}
-
-
-def run_riata(parts: dict, width: int, multiplier: float, seed: int) -> tuple[np.ndarray, dict]:
-    model = riata.LassoNetClassifier((width,), path_multiplier=multiplier, random_state=seed, device="cpu")
-    path = model.path(*parts["fit"], X_val=parts["val"][0], y_val=parts["val"][1])
-    return model.feature_importances_, {"points": len(path), "epochs": model.n_iter_}
-
-
-def run_lassonet(parts: dict, width: int, multiplier: float, seed: int) -> tuple[np.ndarray, dict]:
-    from lassonet import LassoNetClassifier
-
-    model = LassoNetClassifier(
-        hidden_dims=(width,), path_multiplier=multiplier, random_state=seed, torch_seed=seed, device="cpu", verbose=0
-    )
-    path = model.path(*parts["fit"], X_val=parts["val"][0], y_val=parts["val"][1])
-    epochs = sum(point.n_iters for point in path)
-    return np.asarray(model.feature_importances_), {"points": len(path), "epochs": epochs}
-
-
-def score(parts: dict, features: np.ndarray, seed: int) -> dict[str, float]:
-    (X, y), (X_test, y_test) = parts["fit"], parts["test"]
-    learners = {
-        "network": MLPClassifier((len(features),), max_iter=100, random_state=seed),
-        "trees": ExtraTreesClassifier(50, random_state=seed),
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return {n: m.fit(X[:, features], y).score(X_test[:, features], y_test) for n, m in learners.items()}
-
-
-def measure(name: str, seeds: int, multiplier: float) -> list[dict]:
-    X, y = load(name)
-    cells = []
-    for seed in range(seeds):
-        parts = split(X, y, seed)
-        for library, run in (("riata", run_riata), ("lassonet", run_lassonet)):
-            start = time.perf_counter()
-            importances, facts = run(parts, X.shape[1] // 3, multiplier, seed)
-            seconds = time.perf_counter() - start
-            features = np.argsort(-importances)[:N_FEATURES]
-            cell = {"data": name, "library": library, "seed": seed, "seconds": seconds, **facts}
-            cells.append(cell | score(parts, features, seed))
-            print(cell, flush=True)
-    return cells
-
-
-def table(cells: list[dict]) -> str:
-    lines = [
-        f"| data | library | time (s) | points | epochs | accuracy, {N_FEATURES} features: network | trees |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name in dict.fromkeys(c["data"] for c in cells):
-        for library in ("riata", "lassonet"):
-            rows = [c for c in cells if c["data"] == name and c["library"] == library]
-            mean = {key: np.mean([c[key] for c in rows]) for key in ("seconds", "points", "epochs")}
-            accuracy = (
-                f"{np.mean(v):.3f} ± {np.std(v):.3f}" for v in ([c[k] for c in rows] for k in ("network", "trees"))
-            )
-            lines.append(
-                f"| {name} | {library} | {mean['seconds']:.1f} | {mean['points']:.0f} | {mean['epochs']:.0f} | "
-                + " | ".join(accuracy)
-                + " |"
-            )
-    return "\n".join(lines)
+_DOUBLINGS = 3
 
 
 def main() -> None:
+    """Parse, measure, write."""
+    arguments = _parse()
+    plan = Plan(
+        seeds=arguments.seeds,
+        multiplier=arguments.multiplier,
+        device=arguments.device,
+        batch_sizes=tuple(size or None for size in arguments.batch_size),
+        reference=arguments.reference,
+        reference_points=arguments.reference_points,
+        memory=not arguments.no_memory,
+    )
+    special = arguments.dwell or arguments.scaling or arguments.replicas
+    if arguments.quick or not special:
+        _run_paths(arguments, plan)
+    if arguments.dwell:
+        warm_up("riata", plan.device)
+        cells = (cell for name in arguments.data for cell in dwell.measure(name, arguments.dwell, plan))
+        _collect(arguments, "dwell", cells, dwell.page)
+    if arguments.scaling or arguments.quick:
+        shape, doublings = (scaling.SMALL, 2) if arguments.quick else (scaling.Shape(), _DOUBLINGS)
+        _collect(arguments, "scaling", scaling.measure(shape, doublings, plan.device), scaling.page)
+    if arguments.replicas:
+        warm_up("riata", plan.device)
+        cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device)
+        _collect(arguments, "replicas", cells, replicas.page)
+
+
+def _run_paths(arguments: argparse.Namespace, plan: Plan) -> None:
+    for library in LIBRARIES:
+        warm_up(library, plan.device)
+    rates = floor.rates(plan.device)
+    cells = (cell for name in arguments.data for cell in paths.measure(name, plan, rates))
+    _collect(arguments, "paths", cells, lambda seen: paths.page(seen, rates), rates=rates.report())
+
+
+def _collect(
+    arguments: argparse.Namespace,
+    name: str,
+    cells: Iterable[Cell],
+    page: Callable[[Sequence[Cell]], str],
+    **more: object,
+) -> None:
+    """Write what there is after every cell: a long run that is cut short leaves its results."""
+    seen: list[Cell] = []
+    for cell in cells:
+        seen.append(cell)
+        print(cell, flush=True)
+        table.write(arguments.out, name, arguments.device, {**more, "cells": seen}, page(seen))
+    print(f"\n{page(seen)}")
+
+
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", default=["mice_protein", "coil20"])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--multiplier", type=float, default=1.02)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    add = parser.add_argument
+    names = ", ".join((*data.FILES, data.SYNTHETIC, "digits"))
+    add("--data", nargs="+", help=f"of {names}; default: mice_protein coil20, or digits without a data folder")
+    add("--seeds", type=int, default=3, help="number of splits")
+    add("--multiplier", type=float, default=1.02, help="path_multiplier of both libraries")
+    add("--device", default="cpu", choices=("cpu", "cuda"))
+    add("--batch-size", type=int, nargs="+", default=[0], help="rows per update; 0 for all")
+    add("--reference", nargs="?", const="always", default="auto", choices=("auto", "always", "never"))
+    add("--reference-points", type=int, help="stop the reference after so many points")
+    add("--no-memory", action="store_true", help="leave out peak memory, which takes another fit per library")
+    add("--quick", action="store_true", help="digits and mice_protein, one split, wider steps, a little scaling")
+    add("--dwell", type=int, nargs="+", metavar="PASSES", help="passes per point to compare")
+    add("--scaling", action="store_true")
+    add("--replicas", nargs="?", const="coil20", metavar="DATA")
+    add("--out", type=Path, default=Path("benchmarks/results"))
     arguments = parser.parse_args()
-    cells = [cell for name in arguments.data for cell in measure(name, arguments.seeds, arguments.multiplier)]
-    facts = {"torch": torch.__version__, "threads": torch.get_num_threads(), "machine": platform.machine()}
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "paths.json").write_text(json.dumps({"facts": facts, "cells": cells}, indent=1))
-    print(table(cells))
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        parser.error("no CUDA device here: use --device cpu")
+    if arguments.quick:
+        arguments.seeds, arguments.multiplier = 1, 1.1
+    arguments.data = arguments.data or _default_data(arguments.quick)
+    return arguments
+
+
+def _default_data(quick: bool) -> list[str]:
+    wanted = ("mice_protein",) if quick else ("mice_protein", "coil20")
+    found = [name for name in wanted if data.here(name)]
+    return ["digits", *found] if quick or not found else found
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""riata below its estimators: problems with many replicas, and the time of following their paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import riata
+from benchmarks.clock import now
+from riata.losses import CrossEntropy
+from riata.network import Network, Weights
+from riata.path import Grid, Path, follow
+from riata.problem import Problem
+from riata.prox import Groups
+from riata.solver import Solver
+from riata.stopping import Stopping
+
+DEFAULTS: dict[str, Any] = riata.LassoNetClassifier().get_params()
+
+
+def problem(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    width: int,
+    weights: NDArray[np.floating],
+    val_weights: NDArray[np.floating] | None = None,
+    *,
+    device: str = "cpu",
+) -> Problem:
+    """Pose a classification problem with one hidden layer, one replica per row of ``weights``, (R, n_fit)."""
+    target = np.eye(y.max() + 1, dtype=np.float32)[y]
+
+    def tensor(array: NDArray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)).to(device)
+
+    def shares(array: NDArray) -> torch.Tensor:
+        return tensor(array / array.sum(axis=1, keepdims=True))
+
+    return Problem(
+        network=Network(target.shape[1], (width,)),
+        loss=CrossEntropy(),
+        X=tensor(X),
+        target=tensor(target),
+        weights=shares(weights),
+        val_weights=None if val_weights is None else shares(val_weights),
+        M=tensor(np.full(len(weights), DEFAULTS["M"])),
+        costs=tensor(np.ones(X.shape[1])),
+        groups=Groups(None, X.shape[1]),
+        gamma=DEFAULTS["gamma"],
+    )
+
+
+def start(posed: Problem) -> Weights:
+    """Draw weights to start from, each replica its own."""
+    return posed.network.init(posed.X.shape[1], range(posed.n_replicas), posed.X.dtype, posed.X.device)
+
+
+def stopping() -> tuple[Stopping, Stopping]:
+    """Return the rules of the estimators: when to leave the dense model, and each point after it."""
+    n_iters, patience, tol = (DEFAULTS[name] for name in ("n_iters", "patience", "tol"))
+    return Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(n_iters[1], patience[1], tol)
+
+
+def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> tuple[float, list[Path]]:
+    """Follow the paths of all replicas together; return the seconds it took and the paths."""
+    device = str(posed.X.device)
+    draw = torch.Generator(posed.X.device).manual_seed(0)
+    begin = now(device)
+    solver = Solver(posed, learning_rate=DEFAULTS["learning_rate"], draw=draw)
+    paths = follow(solver, start(posed), grid, dense, sparse)
+    return now(device) - begin, paths

@@ -1,0 +1,45 @@
+"""Peak memory of a fit beyond what was held before it, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from benchmarks.data import load, split
+from benchmarks.libraries import LIBRARIES, Settings, warm_up
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_REFERENCE_POINTS = 3  # it keeps no weights along the path: its first points already show its peak
+
+
+def peak(data: str, library: str, settings: Settings) -> int:
+    """Bytes: of the device on CUDA, of the process elsewhere."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_peak, (data, library, replace(settings, stop_after=_REFERENCE_POINTS)))
+
+
+def _peak(data: str, library: str, settings: Settings) -> int:
+    parts = split(load(data), settings.seed)
+    warm_up(library, settings.device)
+    gc.collect()
+    if settings.device.startswith("cuda"):
+        torch.cuda.reset_peak_memory_stats(settings.device)
+        before = torch.cuda.memory_allocated(settings.device)
+        LIBRARIES[library](parts, settings)
+        return torch.cuda.max_memory_allocated(settings.device) - before
+    with contextlib.suppress(OSError):  # where the peak so far cannot be forgotten, that of loading the data counts too
+        _CLEAR.write_text("5")
+    before = _kilobytes("VmRSS")
+    LIBRARIES[library](parts, settings)
+    return 1024 * (_kilobytes("VmHWM") - before)
+
+
+def _kilobytes(name: str) -> int:
+    """Read a field of the process's status; unlike ru_maxrss these know nothing of the parent process."""
+    lines = _STATUS.read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1])
