@@ -31,12 +31,8 @@ class Descent:
     ----------
     problem : Problem
         What is to be minimised.
-    learning_rate : float
-        Size of the first steps, relative to the size of the gradient; with mini-batches or dropout, of all steps.
-    batch_size : int or None
-        Rows per update; None for all.
-    draw : torch.Generator, optional
-        Source of randomness of batches and dropout, on the device of the data.
+    learning_rate, batch_size, draw
+        As for the solver.
     passes : dict, optional
         Passes by the first and last of their rows, to be shared with other descents on the same rows.
     """
