@@ -16,7 +16,7 @@ from riata.path import Grid, Path, follow
 from riata.problem import Problem
 from riata.prox import Groups
 from riata.solver import Solver
-from riata.stopping import Stopping
+from riata.stopping import Stopping, affordable
 
 DEFAULTS: dict[str, Any] = riata.LassoNetClassifier().get_params()
 
@@ -58,10 +58,12 @@ def start(posed: Problem) -> Weights:
     return posed.network.init(posed.X.shape[1], range(posed.n_replicas), posed.X.dtype, posed.X.device)
 
 
-def stopping() -> tuple[Stopping, Stopping]:
+def stopping(posed: Problem) -> tuple[Stopping, Stopping]:
     """Return the rules of the estimators: when to leave the dense model, and each point after it."""
     n_iters, patience, tol = (DEFAULTS[name] for name in ("n_iters", "patience", "tol"))
-    return Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(n_iters[1], patience[1], tol)
+    return Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(
+        n_iters[1] or affordable(posed.X.numel()), patience[1], tol
+    )
 
 
 def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> tuple[float, list[Path]]:

@@ -30,7 +30,7 @@ def measure(name: str, multiplier: float, device: str) -> Iterator[Cell]:
         f"{_HALVES} half-samples": _problem(data, halves, device),
     }
     for scheme, posed in schemes.items():
-        seconds, paths = engine.time_path(posed, Grid(multiplier), *engine.stopping())
+        seconds, paths = engine.time_path(posed, Grid(multiplier), *engine.stopping(posed))
         points = max(len(path) for path in paths)
         yield {"data": name, "scheme": scheme, "R": posed.n_replicas, "seconds": seconds, "points": points}
 

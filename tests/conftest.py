@@ -53,7 +53,8 @@ def enter(descent: Descent, weights: Weights, lambda_: float | list[float], acti
     moments = Weights(*(torch.zeros_like(m) for m in state.moments))
     lambda_ = torch.as_tensor(lambda_, dtype=weights.rows.dtype, device=weights.rows.device).expand(R)
     active = torch.ones_like(state.active) if active is None else active
-    descent.enter(weights, moments, torch.ones_like(state.scale), active, lambda_)
+    price = descent.problem.price(lambda_, weights.rows)
+    descent.enter(weights, moments, torch.ones_like(state.scale), active, price)
 
 
 def gradient_of(problem: Problem, weights: Weights) -> Weights:

@@ -375,6 +375,11 @@ def test_an_unknown_task_is_refused_with_the_known_ones():
         lassonet_path(X, y, "ranking")
 
 
+def test_an_unknown_direction_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="direction must be one of 'dense-to-sparse', 'sparse-to-dense'; got 'up'"):
+        lassonet_path(X, y, "classification", direction="up")
+
+
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(TypeError, match="n_hidden"):
         lassonet_path(X, y, "classification", n_hidden=3)

@@ -19,7 +19,14 @@ from sklearn.preprocessing import StandardScaler
 from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
 from riata.solver import Solver
 
-QUICK = {"hidden_dims": (8,), "M": 1.0, "path_multiplier": 1.5, "n_iters": (200, 50), "random_state": 0}
+QUICK = {
+    "embedding": None,
+    "hidden_dims": (8,),
+    "M": 1.0,
+    "path_multiplier": 1.5,
+    "n_iters": (200, 50),
+    "random_state": 0,
+}
 ESTIMATORS = [LassoNetClassifier, LassoNetRegressor]
 both = pytest.mark.parametrize("Estimator", ESTIMATORS)
 

@@ -113,7 +113,7 @@ def assert_same(one: State, other: State, tolerance: float) -> None:
 @grouping
 @pytest.mark.parametrize("R", [1, 3])
 @pytest.mark.parametrize("gammas", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.2), (0.1, 0.2)], ids=str)
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_many_compiled_updates_equal_as_many_plain_ones(make_problem, o, grouped, R, gammas, batch_size):
     compiled, by_hand = Case(o, grouped, R, *gammas, batch_size).pair(make_problem)
     start, dropped = compiled.state.now.weights.rows.clone(), False
@@ -129,7 +129,7 @@ def test_many_compiled_updates_equal_as_many_plain_ones(make_problem, o, grouped
 @outputs
 @grouping
 @pytest.mark.parametrize("gammas", [(0.0, 0.0), (0.1, 0.2)], ids=str)
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_a_few_compiled_updates_in_single_precision_equal_as_many_plain_ones(
     make_problem, o, grouped, gammas, batch_size
 ):
@@ -155,7 +155,7 @@ def test_the_forms_agree_for_any_depth_and_for_steps_too_short_and_too_long(
 
 @both_forms
 @grouping
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_problem, form, grouped, batch_size):
     case = Case(2, grouped, gamma=0.1, gamma_skip=0.2, batch_size=batch_size)
     descent, alone = case.descent(make_problem), case.descent(make_problem)
@@ -177,7 +177,7 @@ def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_
 
 @grouping
 @pytest.mark.parametrize("live", [(True, False, True), (False, True, False), (False, False, False)], ids=str)
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_the_forms_agree_when_not_all_replicas_are_live(make_problem, grouped, live, batch_size):
     compiled, by_hand = Case(2, grouped, gamma=0.1, gamma_skip=0.2, batch_size=batch_size).pair(make_problem)
     for descent in (compiled, by_hand):
@@ -204,7 +204,7 @@ def test_a_replica_at_rest_waits_for_the_others_as_long_as_it_takes(make_problem
 
 @both_forms
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_not_there(
     make_problem, form, grouped, batch_size
 ):
@@ -225,7 +225,7 @@ def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_n
 @outputs
 @grouping
 @pytest.mark.parametrize("R", [1, 3])
-@pytest.mark.parametrize("batch_size", [None, 15], ids=["adaptive", "batches"])
+@pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_the_forms_agree_when_features_are_out_of_play(make_problem, o, grouped, R, batch_size):
     case = Case(o, grouped, R, 0.1, 0.2, batch_size, out=(1, 3, 5))
     compiled, by_hand = case.pair(make_problem)

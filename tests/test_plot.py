@@ -23,7 +23,7 @@ def a_path(counts: list[int], *, validated: bool = True, d: int = 80) -> Path:
         loss = 1 / (1 + count) + 0.01 * i
         val_loss, error = (loss + 0.1, 0.05) if validated else (np.nan, np.nan)
         selected = np.arange(d) < count
-        weights = SparseWeights(np.zeros(0, dtype=int), none, none, np.zeros(0))
+        weights = SparseWeights(np.zeros(0, dtype=int), np.zeros(0, dtype=int), none, none, np.zeros(0))
         points.append(Point(0.31 * i, selected, count, loss, val_loss, error, 0.0, loss, 1, weights))
     return Path(points)
 

@@ -60,7 +60,7 @@ class Descent:
         self._order = torch.arange(n, device=X.device)
         self._batches = self._order.split(size)
 
-        self.state = _state(problem, self._whole.loss, learning_rate, adaptive=self.deterministic)
+        self.state = _state(problem, self._whole.loss, learning_rate, seeking=self.deterministic)
         self._gradient: Layers = network.layers(self.state.gradient)
         self._advance: Callable[[], None] = bind(self.state)
         self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
@@ -72,14 +72,14 @@ class Descent:
         self._pull = Recorded(self._backward_upper, self.state)
 
     def enter(
-        self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, lambda_: Tensor, *, known: bool = False
+        self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, price: Tensor, *, known: bool = False
     ) -> None:
-        """Start from these weights, at these λ, with what is known of the sizes of steps.
+        """Start from these weights, with the price of each group, (R, G), and what is known of the sizes of steps.
 
         ``known`` says that the last pass over all rows was at these weights, and need not be repeated.
         """
         state = self.state
-        state.price.copy_(lambda_.unsqueeze(-1) * self.problem.groups.lead(self.problem.costs))
+        state.price.copy_(price)
         state.active.copy_(active)
         state.moments.rows.copy_(moments.rows)
         state.moments.upper.copy_(moments.upper)
@@ -176,7 +176,7 @@ class Descent:
         self._forward()
 
 
-def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adaptive: bool) -> State:
+def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: bool) -> State:
     """Make the buffers of an update."""
     X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
     d, network = X.shape[1], problem.network
@@ -208,5 +208,5 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adaptive: bo
         gamma=problem.gamma,
         gamma_skip=problem.gamma_skip,
         learning_rate=learning_rate,
-        adaptive=adaptive,
+        seeking=seeking,
     )

@@ -30,7 +30,8 @@ _TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
 class SparseWeights:
     """The weights of one network, holding only the rows of the features that are in it."""
 
-    features: NDArray[np.int64]  # (k,) positions of the selected features
+    columns: NDArray[np.int64]  # (k,) positions of these rows' columns in the expanded table
+    features: NDArray[np.int64]  # (k,) the features they belong to; the columns themselves where there is no embedding
     skip: NDArray[np.floating]  # (k, o)
     first: NDArray[np.floating]  # (k, K)
     upper: NDArray[np.floating]  # (p,)
@@ -145,8 +146,8 @@ class Path(Sequence[Point]):
         """Norm of each feature's skip row at every point, (points, d); zero where it is out."""
         norms = np.zeros((len(self), len(self.points[0].selected)))
         for norm, point in zip(norms, self.points, strict=True):
-            norm[point.weights.features] = np.linalg.norm(point.weights.skip, axis=1)
-        return norms
+            np.add.at(norm, point.weights.features, np.square(point.weights.skip, dtype=np.float64).sum(axis=1))
+        return np.sqrt(norms)
 
     def importances(self) -> Floats:
         """Return the λ at which each feature leaves for good, strictly ordered.
@@ -174,11 +175,18 @@ class Grid:
     """Which λ to visit after the dense model.
 
     Either ``seq``, or from ``start`` (None: the first λ that removes a feature) by ``multiplier`` until no feature is left.
+    A ``falling`` grid visits ``seq`` from its end to its beginning, and the dense model last.
     """
 
     multiplier: float = 1.02
     start: float | None = None
     seq: tuple[float, ...] | None = None
+    falling: bool = False
+
+    @property
+    def opening(self) -> float:
+        """The λ to begin with."""
+        return self.seq[-1] if self.falling and self.seq else 0.0
 
 
 def follow(
@@ -194,16 +202,19 @@ def follow(
 ) -> list[Path]:
     """Follow the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
 
+    A falling grid is followed to its end, from the penalised model to the dense one; nothing found there comes from the
+    dense model.
+
     Parameters
     ----------
     solver : Solver
         Holds the problem.
     weights : Weights
-        Where the dense model starts from.
+        Where the first model starts from.
     grid : Grid
         Which λ to visit.
     dense, sparse : Stopping
-        When to leave the dense model and each point after it.
+        When to leave the dense model and every other point; the first point is always left as late as the dense model.
     until : int
         Stop a replica when at most so many features are left. Features that cost nothing do not leave: a replica with
         nothing else has arrived as well.
@@ -215,10 +226,11 @@ def follow(
     Returns
     -------
     list of Path
-        One per replica. An interrupt from the keyboard ends the loop, and the points so far are returned with a warning.
+        One per replica, in the order of λ. An interrupt from the keyboard ends the loop, and the points so far are returned
+        with a warning.
     """
     problem = solver.problem
-    floor = max(until, int((problem.costs == 0).sum()))
+    floor = max(until, len(np.unique(problem.source[(problem.costs == 0).cpu().numpy()])))
     tracks: list[list[Point]] = [[] for _ in range(problem.n_replicas)]
     arrived = np.zeros(problem.n_replicas, dtype=bool)
     automatic = grid.seq is None and grid.start is None
@@ -230,18 +242,20 @@ def follow(
             if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
                 track.pop()  # of the points before the first departure only the last is of interest
             track.append(point)
-            arrived[r] = point.n_selected <= floor and point.lambda_ > 0
+            arrived[r] = point.n_selected <= floor and point.lambda_ > 0 and not grid.falling
         if on_point is not None:
             on_point(tracks[0][-1])
         return solution.weights
 
     try:
-        lambda_ = np.zeros(problem.n_replicas)
-        weights = record(solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), dense), lambda_)
+        lambda_ = np.full(problem.n_replicas, grid.opening)
+        opening = replace(dense, keep_judged=False) if grid.falling else dense
+        weights = record(solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), opening), lambda_)
         stride = _Stride(grid, _first(solver, weights, grid, sparse, shared))
         for lambda_ in stride:
-            solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, arrived.copy())
-            before, after = (problem.selected(w.rows) for w in (weights, solution.weights))
+            stopping = sparse if lambda_.any() else dense
+            solution = solver.minimise(weights, _tensor(solver, lambda_), stopping, arrived.copy())
+            before, after = (problem.units(w.rows) for w in (weights, solution.weights))
             if stride.accepts(int((before ^ after).sum()), int(before.sum())):
                 weights = record(solution, lambda_)
             if arrived.all():
@@ -256,7 +270,11 @@ def follow(
         )
     held_out = problem.held_out
     return [
-        Path(track, multiplier=grid.multiplier, val_weights=None if held_out is None else held_out[r][1])
+        Path(
+            track[::-1] if grid.falling else track,
+            multiplier=grid.multiplier,
+            val_weights=None if held_out is None else held_out[r][1],
+        )
         for r, track in enumerate(tracks)
     ]
 
@@ -269,9 +287,9 @@ def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | No
     if not point.n_selected:
         return point
     whole = solver.problem
-    features = torch.from_numpy(point.weights.features).to(whole.X.device)
+    columns = torch.from_numpy(point.weights.columns).to(whole.X.device)
     refitter = Solver(
-        whole.only(features), learning_rate=solver.learning_rate, batch_size=solver.batch_size, draw=solver.draw
+        whole.only(columns), learning_rate=solver.learning_rate, batch_size=solver.batch_size, draw=solver.draw
     )
     if fresh is None:
         rows = np.concatenate([point.weights.skip, point.weights.first], axis=1)
@@ -279,10 +297,10 @@ def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | No
             torch.from_numpy(rows)[None].to(whole.X), torch.from_numpy(point.weights.upper)[None].to(whole.X)
         )
     else:
-        start = Weights(fresh.rows[:, features], fresh.upper)
+        start = Weights(fresh.rows[:, columns], fresh.upper)
     solution = refitter.minimise(refitter.feasible(start), start.upper.new_zeros(1), stopping)
     refitted = _points(refitter, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
-    weights = replace(refitted.weights, features=point.weights.features[refitted.weights.features])
+    weights = replace(refitted.weights, columns=point.weights.columns[refitted.weights.columns])
     return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)
 
 
@@ -311,7 +329,7 @@ class _Stride:
     """
 
     def __init__(self, grid: Grid, first: Floats):
-        self._seq = grid.seq
+        self._seq = (*grid.seq[-2::-1], 0.0) if grid.falling and grid.seq else grid.seq
         self._multiplier = grid.multiplier
         self._next = first
         self._here = first
@@ -373,26 +391,34 @@ def _points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArr
         )
     selected = problem.selected(solution.weights.rows)
     anywhere = selected.any(0).nonzero().squeeze(-1)
-    rows, upper = solution.weights.rows[:, anywhere].cpu(), solution.weights.upper.cpu().numpy()
-    skip, first = problem.skip(rows).numpy(), problem.first(rows).numpy()
-    masks, known = selected.cpu().numpy(), anywhere.cpu().numpy()
+    rows, upper = solution.weights.rows[:, anywhere].cpu().numpy(), solution.weights.upper.cpu().numpy()
+    masks, known, source = selected.cpu().numpy(), anywhere.cpu().numpy(), problem.source
     val_losses = None if look.val_losses is None else look.val_losses.cpu().double().numpy()
     points = []
     for r in replicas:
         here = masks[r, known]
+        own = rows[r] if len(replicas) == 1 and here.all() else rows[r, here]
+        chosen = np.zeros(source.max() + 1, dtype=bool)
+        chosen[source[known[here]]] = True
         losses, val_loss, se = _validation(solver, val_losses, r)
         points.append(
             Point(
                 lambda_=float(lambda_[r]),
-                selected=masks[r].copy(),
-                n_selected=int(here.sum()),
+                selected=chosen,
+                n_selected=int(chosen.sum()),
                 loss=float(look.loss[r]),
                 val_loss=val_loss,
                 val_loss_se=se,
                 penalty=float(look.penalty[r]),
                 objective=float(look.objective[r]),
                 n_iters=int(solution.n_iters[r]),
-                weights=SparseWeights(known[here], skip[r, here], first[r, here], upper[r].copy()),
+                weights=SparseWeights(
+                    known[here],
+                    source[known[here]],
+                    own[:, : problem.network.n_outputs],
+                    own[:, problem.network.n_outputs :],
+                    upper[r].copy(),
+                ),
                 val_losses=losses,
             )
         )

@@ -2,9 +2,12 @@
 
 For every replica r with its own sample weights w, λ and M:
 
-    minimise   Σ_i w_i ℓ(f(x_i), y_i) / Σ_i w_i  +  λ Σ_j c_j ‖skip_j‖₂  +  γ ‖matrices above the first layer‖²
+    minimise   Σ_i w_i ℓ(f(x_i), y_i) / Σ_i w_i  +  λ Σ_j c_j a_j ‖skip_j‖₂  +  γ ‖matrices above the first layer‖²
                + γ_skip ‖skip‖²
     subject to ‖first_j‖∞ ≤ M ‖skip_j‖₂  for every feature (or group of features) j
+
+c_j are the costs of the features; a_j is 1 or, with an ``adaptive`` penalty, larger for features that were weak where the
+solver started from.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -23,6 +27,7 @@ from riata.prox import Groups
 __all__ = ["Look", "Problem"]
 
 Floats = NDArray[np.float64]
+_DEAREST = 20.0  # an adaptive penalty makes a feature at most so many times dearer, or cheaper, than its cost
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,10 @@ class Problem:
     gamma: float = 0.0
     gamma_skip: float = 0.0
     dropout: float = 0.0
+    adaptive: float = 0.0
+    embedded: NDArray[np.int64] | None = (
+        None  # (d,) the user's feature behind each column of X; None: the column itself
+    )
 
     @property
     def n_replicas(self) -> int:
@@ -54,6 +63,11 @@ class Problem:
     def n_fit(self) -> int:
         """The number of rows to train on."""
         return self.weights.shape[1]
+
+    @cached_property
+    def source(self) -> NDArray[np.int64]:
+        """The user's feature behind each column of X, (d,)."""
+        return np.arange(self.X.shape[1]) if self.embedded is None else self.embedded
 
     @cached_property
     def is_matrix(self) -> Tensor:
@@ -76,15 +90,35 @@ class Problem:
         """The part of rows that leads to the first hidden layer."""
         return rows[..., self.network.n_outputs :]
 
+    def units(self, rows: Tensor) -> Tensor:
+        """Which groups of which replica are in the model: (R, G). Features that cost nothing always are."""
+        return (self.groups.norm(self.skip(rows)) > 0) | (self.groups.lead(self.costs) == 0)
+
     def selected(self, rows: Tensor) -> Tensor:
-        """Which features of which replica are in the model: (R, d). Features that cost nothing always are."""
-        return self.groups.spread(self.groups.norm(self.skip(rows)) > 0) | (self.costs == 0)
+        """Which columns of which replica are in the model: (R, d)."""
+        return self.groups.spread(self.units(rows))
+
+    def price(self, lambda_: Tensor, rows: Tensor) -> Tensor:
+        """λ c_j a_j of each group, (R, G), for one λ per replica and the rows that the solver starts from.
+
+        a_j = (mean norm / norm_j) to the power of ``adaptive``, with the norms of the groups in the model. One that is out
+        costs as much as an average one.
+        """
+        price = lambda_.unsqueeze(-1) * self.groups.lead(self.costs)
+        if not self.adaptive:
+            return price
+        norms = self.groups.norm(self.skip(rows))
+        present = norms > 0
+        mean = norms.sum(-1, keepdim=True) / present.sum(-1, keepdim=True).clamp_min(1)
+        ratio = torch.where(present, mean / norms.clamp_min(torch.finfo(norms.dtype).tiny), 1.0)
+        return price * ratio.pow(self.adaptive).clamp(1 / _DEAREST, _DEAREST)
 
     def only(self, features: Tensor) -> Problem:
         """The same problem on some of the features, given by position."""
         if len(features) == self.X.shape[1]:
             return self
-        return replace(self, X=self.X[:, features], costs=self.costs[features], groups=self.groups.only(features))
+        X, costs, groups = self.X[:, features], self.costs[features], self.groups.only(features)
+        return replace(self, X=X, costs=costs, groups=groups, embedded=self.source[features.cpu().numpy()])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.embedding import Embedding
+
 __all__ = ["Scaling", "identity", "learn"]
 
 LONGEST = 5.0  # no training value lies farther than this from the mean after scaling
@@ -21,15 +23,19 @@ class Scaling:
     scale: NDArray[np.float64]
 
     def apply(
-        self, X: NDArray[np.floating], dtype: type | np.dtype, columns: NDArray[np.int64] | None = None
+        self,
+        X: NDArray[np.floating],
+        dtype: type | np.dtype,
+        columns: NDArray[np.int64] | None = None,
+        embedding: Embedding | None = None,
     ) -> NDArray:
-        """Scale in float64 and cast once; with ``columns``, only those."""
-        positions = np.arange(X.shape[1]) if columns is None else columns
+        """Scale in float64 and cast once; with ``columns``, only those. An embedding comes before."""
+        positions = np.arange(len(self.scale)) if columns is None else columns
         out = np.empty((len(X), len(positions)), dtype=dtype)
         for start in range(0, len(positions), _BLOCK):
             block = positions[start : start + _BLOCK]
             scale = np.where(self.scale[block] > 0, self.scale[block], np.inf)
-            out[:, start : start + _BLOCK] = (X[:, block].astype(np.float64) - self.center[block]) / scale
+            out[:, start : start + _BLOCK] = (_block(X, block, embedding) - self.center[block]) / scale
         return out
 
 
@@ -38,7 +44,12 @@ def identity(n_columns: int) -> Scaling:
     return Scaling(np.zeros(n_columns), np.ones(n_columns))
 
 
-def learn(X: NDArray[np.floating], weights: NDArray[np.float64], longest: float = LONGEST) -> Scaling:
+def learn(
+    X: NDArray[np.floating],
+    weights: NDArray[np.float64],
+    embedding: Embedding | None = None,
+    longest: float = LONGEST,
+) -> Scaling:
     """Learn the weighted mean and standard deviation of each column, ignoring rows of weight zero.
 
     A column that is rarely different from its usual value has a tiny standard deviation, and dividing by it would blow up the
@@ -47,10 +58,12 @@ def learn(X: NDArray[np.floating], weights: NDArray[np.float64], longest: float 
     """
     used = weights > 0
     w = weights[used] / weights[used].sum()
-    center, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for start in range(0, X.shape[1], _BLOCK):
-        block = slice(start, start + _BLOCK)
-        values = X[used, block].astype(np.float64)
+    X = X if used.all() else X[used]
+    n_columns = X.shape[1] if embedding is None else embedding.n_columns
+    center, scale = np.empty(n_columns), np.empty(n_columns)
+    for start in range(0, n_columns, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, n_columns))
+        values = _block(X, block, embedding)
         center[block] = w @ values
         values -= center[block]
         farthest = np.abs(values).max(axis=0)
@@ -60,3 +73,7 @@ def learn(X: NDArray[np.floating], weights: NDArray[np.float64], longest: float 
         relative = np.maximum(np.sqrt(w @ np.square(values)), 1 / longest)
         scale[block] = np.where(varies, farthest * relative, 0)
     return Scaling(center, scale)
+
+
+def _block(X: NDArray[np.floating], columns: NDArray[np.int64], embedding: Embedding | None) -> NDArray[np.float64]:
+    return X[:, columns].astype(np.float64) if embedding is None else embedding.apply(X, columns)

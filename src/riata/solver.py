@@ -87,16 +87,17 @@ class Solver:
         active = self.problem.selected(start.rows)
         if not self.active_set:
             active = torch.ones_like(active)
+        price = self.problem.groups.spread(self.problem.price(lambda_, start.rows))  # (R, d)
         spent = np.zeros(len(lambda_), dtype=np.int64)
         while True:
             budget = np.where(live, stopping.n_iters - spent, 0)
             descent = self._restrict(active)
-            narrow, look, watch = self._descend(descent, weights, active, lambda_, stopping, budget)
+            narrow, look, watch = self._descend(descent, weights, active, price, stopping, budget)
             self._known = weights = self._widen(narrow)
             spent += watch.used
             live = watch.settled & (spent < stopping.n_iters)
             if live.any():
-                wanted = self._want_in(descent, active, lambda_) & self._on_device(live).unsqueeze(-1)
+                wanted = self._want_in(descent, active, price) & self._on_device(live).unsqueeze(-1)
                 self._moments.rows[wanted] = 0  # step sizes of long ago mean nothing now
                 live = wanted.any(-1).cpu().numpy()
                 active = active | wanted
@@ -123,21 +124,21 @@ class Solver:
     def _fits(self, features: Tensor) -> bool:
         """Say whether the descent at hand will do: it must know these features, and not too many others."""
         known, X = self._features, self.problem.X
-        late = (
-            X.device.type == "cuda" or X.numel() > _LARGE
-        )  # where graphs are to be recorded anew, or much is to be copied
+        late = X.device.type == "cuda" or X.numel() > _LARGE  # where graphs are recorded anew, or much is copied
         if known is None or len(features) < (_COMPACT_LATE if late else _COMPACT) * len(known):
             return False
         return bool(torch.isin(features, known, assume_unique=True).all())
 
     def _widen(self, narrow: Weights) -> Weights:
         """Put the rows of the features in play back among all."""
+        if narrow.rows.shape[1] == self.problem.X.shape[1]:
+            return narrow
         rows = narrow.rows.new_zeros(len(narrow.rows), self.problem.X.shape[1], narrow.rows.shape[-1])
         rows[:, self._features] = narrow.rows
         return Weights(rows, narrow.upper)
 
-    def _want_in(self, descent: Descent, active: Tensor, lambda_: Tensor) -> Tensor:
-        """Mark the features left out that would not stay at zero under the operator: ‖g_skip‖ + M‖g_first‖₁ > λ c."""
+    def _want_in(self, descent: Descent, active: Tensor, price: Tensor) -> Tensor:
+        """Mark the features left out that would not stay at zero under the operator: ‖g_skip‖ + M‖g_first‖₁ > price."""
         out = ~active
         if not bool(out.any()):
             return out
@@ -150,7 +151,7 @@ class Solver:
             rows = X[:, some].mT @ pull  # (R, some, o + K)
             force = groups.norm(whole.skip(rows))
             force = force + whole.M.unsqueeze(-1) * groups.sum(whole.first(rows).abs_().sum(-1))
-            out[:, some] &= groups.spread(force) > slack * lambda_.unsqueeze(-1) * whole.costs[some]
+            out[:, some] &= groups.spread(force) > slack * price[:, some]
         return out
 
     def _descend(
@@ -158,17 +159,18 @@ class Solver:
         descent: Descent,
         weights: Weights,
         active: Tensor,
-        lambda_: Tensor,
+        price: Tensor,
         stopping: Stopping,
         budget: NDArray[np.int64],
     ) -> tuple[Weights, Look, Watch]:
         """Update the active features until each replica stops or has used up its budget; go to the best iterates."""
         features, state = self._features, descent.state
-        best = Weights(weights.rows[:, features], weights.upper)
+        best = Weights(weights.rows[:, features], weights.upper.clone())
         moments = Weights(self._moments.rows[:, features], self._moments.upper)
         known = self._look if weights is self._known else None
         self._known = None
-        descent.enter(best, moments, self._scale, active[:, features], lambda_, known=known is not None)
+        price = descent.problem.groups.lead(price[:, features])
+        descent.enter(best, moments, self._scale, active[:, features], price, known=known is not None)
         look, scale = (descent.priced(known), np.ones_like(known.loss)) if known else descent.look()
         full = state.active.sum(-1)
         watch, passes = Watch(stopping, budget), 0
@@ -180,8 +182,9 @@ class Solver:
                 dropped = (descent.problem.selected(state.now.weights.rows).sum(-1) < full).cpu().numpy() & moved
                 watch.live = watch.live & ~dropped
                 better = better | dropped
-            there = better | (there & ~moved) if passes else there
-            best = self._keep(better, state.now.weights, best) if passes else best
+            if passes:
+                there = better | (there & ~moved)
+                self._keep(better, state.now.weights, best)
             if not watch.live.any():
                 break
             state.live.copy_(self._on_device(watch.live))
@@ -203,15 +206,15 @@ class Solver:
         self._look = look
         return best, look, watch
 
-    def _keep(self, which: Mask, yes: Weights, no: Weights) -> Weights:
-        """Choose weights replica by replica; ``yes`` are copied, since they will be overwritten."""
-        if not which.any():
-            return no
+    def _keep(self, which: Mask, better: Weights, best: Weights) -> None:
+        """Overwrite the best weights so far of some replicas."""
         if which.all():
-            return Weights(yes.rows.clone(), yes.upper.clone())
-        mask = self._on_device(which)
-        rows = torch.where(mask[:, None, None], yes.rows, no.rows)
-        return Weights(rows, torch.where(mask[:, None], yes.upper, no.upper))
+            best.rows.copy_(better.rows)
+            best.upper.copy_(better.upper)
+        elif which.any():
+            mask = self._on_device(which)
+            torch.where(mask[:, None, None], better.rows, best.rows, out=best.rows)
+            torch.where(mask[:, None], better.upper, best.upper, out=best.upper)
 
     def _on_device(self, mask: Mask) -> Tensor:
         return torch.from_numpy(mask).to(self.problem.X.device)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Mask", "Stopping", "Watch"]
+__all__ = ["Mask", "Stopping", "Watch", "affordable"]
 
+_FEWEST, _MOST = 7, 14  # passes at each λ where no number is given
+_SMALL = 2**20  # entries of a table that can afford the most
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many passes
 
 Floats = NDArray[np.float64]
@@ -40,6 +42,11 @@ class Stopping:
     tol: float
     keep_judged: bool = False
     until_drop: bool = False
+
+
+def affordable(n_entries: int) -> int:
+    """Passes at each λ that a table of so many entries can afford: 14 up to a million, fewer then, 7 at least."""
+    return int(np.clip(_MOST * np.sqrt(_SMALL / max(1, n_entries)), _FEWEST, _MOST))
 
 
 class Watch:

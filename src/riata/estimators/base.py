@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, scaling
+from riata import check, choose, embedding, scaling
 from riata.losses import Loss
 from riata.network import Network, Pass, Weights
 from riata.path import Grid, Path, Point, debias, follow
@@ -24,9 +24,10 @@ from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
 from riata.solver import Solver
-from riata.stopping import Stopping
+from riata.stopping import Stopping, affordable
 
 _FEW = 30  # validation rows below which a standard error says little
+_ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         hidden_dims=(100,),
         *,
         M=10.0,
+        embedding="auto",
+        adaptive="auto",
         lambda_start=None,
         lambda_seq=None,
         path_multiplier=1.02,
@@ -67,7 +70,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         dropout=0.0,
         batch_size=None,
         learning_rate=1e-3,
-        n_iters=(1000, 7),
+        n_iters=(1000, None),
         patience=(50, 10),
         tol=1e-4,
         val_size=0.2,
@@ -85,6 +88,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
     ):
         self.hidden_dims = hidden_dims
         self.M = M
+        self.embedding = embedding
+        self.adaptive = adaptive
         self.lambda_start = lambda_start
         self.lambda_seq = lambda_seq
         self.path_multiplier = path_multiplier
@@ -158,7 +163,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         self
             The fitted estimator, at the chosen point.
         """
-        settings = self._settings()
+        grid, dense, sparse = self._settings()
         X, target, weights = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self._given_groups(), names, self.n_features_in_)
@@ -170,15 +175,18 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         problem = self._problem(
             self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])), ids=ids, costs=costs
         )
+        if not sparse.n_iters:
+            sparse = replace(sparse, n_iters=affordable(len(problem.X) * self.n_features_in_))
         solver = self._solver(problem, int(seeds[1]))
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            paths = follow(solver, self._start(problem, int(seeds[2])), *settings, until=until, on_point=progress)
+            start = self._start(problem, int(seeds[2]))
+            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
         chosen = self._choose(self.path_)
         if self.refit:
             fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
-            chosen = debias(solver, chosen, settings[1], fresh)
+            chosen = debias(solver, chosen, dense, fresh)
         return self.load(chosen)
 
     def path(
@@ -259,13 +267,17 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         return self.selected_
 
     def _skip_coefficients(self) -> NDArray[np.float64]:
-        """Return the skip weights on the original scale of X and of the target, (o, d)."""
+        """Return the skip weights on the original scale of X and of the target, (o, d).
+
+        A column that was expanded into pieces has no single slope: NaN, where it is in the model.
+        """
         check_is_fitted(self, "point_")
         weights = self.point_.weights
         coefficients = np.zeros((weights.skip.shape[1], self.n_features_in_))
-        scale = self._scaling.scale[weights.features]
-        scale = np.where(scale > 0, scale, np.inf)
-        coefficients[:, weights.features] = weights.skip.T.astype(np.float64) / scale
+        scale = self._scaling.scale[weights.columns]
+        slopes = weights.skip.T.astype(np.float64) / np.where(scale > 0, scale, np.inf)
+        single = np.bincount(self._embedding.source)[weights.features] == 1
+        coefficients[:, weights.features] = np.where(single, slopes, np.nan)
         return coefficients * self._target_scaling.scale[:, None]
 
     def _output(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -273,7 +285,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         check_is_fitted(self, "point_")
         checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         weights = self.point_.weights
-        Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.features))
+        Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.columns, self._embedding))
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
         upper = torch.from_numpy(weights.upper.astype(np.float64))
         with torch.inference_mode():
@@ -291,6 +303,9 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
         """Check every parameter that can be checked without data, before any training."""
         check.number("M", self.M, high=1e6)
+        check.embedding(self.embedding)
+        if not isinstance(self.adaptive, str) or self.adaptive != "auto":
+            check.number("adaptive", self.adaptive, high=4)
         for name in ("gamma", "gamma_skip"):
             check.number(name, getattr(self, name))
         check.number("learning_rate", self.learning_rate, above=True)
@@ -307,14 +322,20 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         else:
             check.number("select", self.select)
         tol = check.tolerance(self.tol)
-        n_iters = check.per_stage("n_iters", self.n_iters, 1)
+        n_iters = check.per_stage("n_iters", self.n_iters, 1, optional=True)
+        if n_iters[0] is None:
+            raise ValueError("n_iters: the first number, for the dense model, must be given; the second may be None")
         patience = check.per_stage("patience", self.patience, 1, optional=True)
         start = (
             None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
         )
         multiplier = check.number("path_multiplier", self.path_multiplier, 1.0, above=True)
         grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
-        return grid, Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(n_iters[1], patience[1], tol)
+        return (
+            grid,
+            Stopping(n_iters[0], patience[0], tol, keep_judged=True),
+            Stopping(n_iters[1] or 0, patience[1], tol),
+        )
 
     def _given_groups(self) -> Any:
         if self.groups is not None and self.feature_groups is not None:
@@ -359,9 +380,14 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
+        self._embedding = embedded = self._learn_embedding(rows)
         self._scaling = (
-            scaling.learn(rows.X[:n_fit], fit_weights) if self.standardize else scaling.identity(self.n_features_in_)
+            scaling.learn(rows.X[:n_fit], fit_weights, embedded)
+            if self.standardize
+            else scaling.identity(embedded.n_columns)
         )
+        if not embedded.trivial:
+            ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]
         self._target_scaling = self._scale_target(rows.target[:n_fit], fit_weights)
         self._network = Network(rows.target.shape[1], check.hidden_dims(self.hidden_dims))
         device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -376,17 +402,28 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         return Problem(
             network=self._network,
             loss=self._loss(),
-            X=tensor(self._scaling.apply(rows.X, self.dtype)),
+            X=tensor(self._scaling.apply(rows.X, self.dtype, embedding=embedded)),
             target=tensor(self._target_scaling.apply(rows.target, np.float64)),
             weights=tensor(fit_weights[None] / fit_weights.sum()),
             val_weights=None if val_weights is None else tensor(val_weights),
             M=tensor([self.M]),
             costs=tensor(costs),
-            groups=Groups(None if ids is None else torch.from_numpy(ids).to(device), self.n_features_in_),
+            groups=Groups(None if ids is None else torch.from_numpy(ids).to(device), embedded.n_columns),
             gamma=float(self.gamma),
             gamma_skip=float(self.gamma_skip),
             dropout=float(self.dropout),
+            adaptive=(_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive),
+            embedded=embedded.source,
         )
+
+    def _learn_embedding(self, rows: Rows) -> embedding.Embedding:
+        """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""
+        X, target, weights = rows.X[: rows.n_fit], rows.target[: rows.n_fit], rows.weights[: rows.n_fit]
+        if self.embedding is None or (self.embedding == "auto" and not self.M):
+            return embedding.identity(X.shape[1])
+        pieces = embedding.n_pieces(len(X)) if isinstance(self.embedding, str) else self.embedding
+        columns = embedding.bent(X, target, weights) if self.embedding == "auto" else None
+        return embedding.learn(X, weights, pieces, columns)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)
@@ -394,7 +431,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
 
     def _start(self, problem: Problem, seed: int) -> Weights:
         """Draw the weights to start from; a constant column says nothing and starts outside the model."""
-        start = self._network.init(self.n_features_in_, [seed], problem.X.dtype, problem.X.device)
+        start = self._network.init(self._embedding.n_columns, [seed], problem.X.dtype, problem.X.device)
         constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
         start.rows[:, constant] = 0
         return start

@@ -10,6 +10,16 @@ hidden_dims : tuple of int, default=(100,)
     M : float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
+    embedding : {"auto", "piecewise"}, int or None, default="auto"
+        Expand columns into piecewise-linear pieces between quantiles of the training rows, which enter and leave together,
+        so that a column whose effect rises and falls has a main effect to be seen by. "piecewise" expands every column, an
+        integer does so with that many pieces; "auto" expands the columns whose effect on the target a straight line hardly
+        shows, and none for M = 0, the lasso.
+    adaptive : "auto" or float, default="auto"
+        Exponent of an adaptive penalty. At each point the price of a feature is its cost times (mean / own norm of linear
+        weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk
+        less, so that of several columns that say the same one takes over. 0 is the penalty of the paper; "auto" is 0.5 for
+        M > 0 and 0 for M = 0, the lasso.
     lambda_start : float, optional
         First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
@@ -27,9 +37,10 @@ hidden_dims : tuple of int, default=(100,)
         Rows per update; all by default.
     learning_rate : float, default=1e-3
         Size of the first steps relative to the gradient. With full batches and no dropout, step sizes are found from there.
-    n_iters : int or pair of int, default=(1000, 7)
+    n_iters : int or pair, default=(1000, None)
         Most passes over the training rows, for the dense model and for every other point. The second number says how
-        thoroughly the path is followed: time grows with it, and points come closer to the solution for their λ.
+        thoroughly the path is followed: time grows with it, and points come closer to the solution for their λ. None is 14
+        for a table of up to a million entries and fewer for larger ones, 7 at least.
     patience : int, None or pair, default=(50, 10)
         Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone. The second
         number matters where ``n_iters`` allows more passes.

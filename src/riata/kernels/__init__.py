@@ -13,6 +13,8 @@ from riata.kernels import plain
 from riata.kernels.graph import Recorded
 from riata.kernels.state import Iterate, State
 
+_LARGEST = 2**13  # entries of the rows of one group that CUDA's form of the update takes
+
 __all__ = ["Iterate", "Recorded", "State", "bind", "compiled"]
 
 
@@ -20,8 +22,14 @@ def compiled(state: State) -> bool:
     """Whether there is a compiled form of the update for this state."""
     device = state.loss.device.type
     if device == "cuda":
-        return state.groups.index is None and find_spec("triton") is not None
+        return find_spec("triton") is not None and _fits(state)
     return device == "cpu" and find_spec("numba") is not None
+
+
+def _fits(state: State) -> bool:
+    """Whether the rows of a group fit into the registers of one program."""
+    largest = 1 if state.groups.index is None else int(state.groups.sizes.max())
+    return largest == 1 or largest * state.gradient.rows.shape[-1] <= _LARGEST
 
 
 def bind(state: State) -> Callable[[], None]:

@@ -41,7 +41,7 @@ class Advance:
         self._fixed = (*(n.numpy() for n in numbers), members, starts)
         places = [(i.weights.rows.numpy(), i.weights.upper.numpy(), i.norms.numpy()) for i in state.iterates]
         self._places = [(*places[turn], *places[1 - turn]) for turn in (0, 1)]
-        eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.adaptive else -1.0
+        eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.seeking else -1.0
         tiny = torch.finfo(state.loss.dtype).tiny ** 0.5
         self._settings = (
             state.now.layers.biases[-1].shape[-1],

@@ -25,7 +25,7 @@ def penalty(state: State) -> Tensor:
 
 def advance(state: State) -> None:
     """Take one proximal gradient step for the replicas that may move."""
-    moving, back = _judge(state) if state.adaptive else (state.live, torch.zeros_like(state.live))
+    moving, back = _judge(state) if state.seeking else (state.live, torch.zeros_like(state.live))
     size = ((1 - MOMENTUM) * state.learning_rate) * state.scale
     fresh = state.fresh.clone()
     state.fresh &= ~moving

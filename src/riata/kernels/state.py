@@ -45,7 +45,7 @@ class State:
     gamma: float
     gamma_skip: float
     learning_rate: float
-    adaptive: bool  # whether the size of the steps is found or stays
+    seeking: bool  # whether the size of the steps is found or stays
     turn: int = 0
 
     @property
