@@ -19,6 +19,10 @@ help:  ## list the targets
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
+.venv/.experiments: .venv/.installed
+	$(PIP) --no-build-isolation --editable '.[experiments]'
+	@touch $@
+
 demo: .venv/.installed  ## select features on a data set that ships with scikit-learn; writes demo/
 	$(BIN)/riata demo --out demo
 
@@ -37,9 +41,9 @@ bench: .venv/.bench  ## time against lassonet and the machine; make bench BENCH=
 docs:  ## the documentation (not available in this version)
 	@echo "make docs: not available in this version" >&2; exit 2
 
-reproduce:  ## the paper's tables and figures (not available in this version)
-	@echo "make reproduce: not available in this version" >&2; exit 2
+reproduce: .venv/.experiments  ## the paper's tables and figures: hours; make reproduce QUICK=1 takes minutes
+	$(BIN)/python -m experiments all $(if $(QUICK),--quick --jobs 2) $(EXPERIMENTS)
 
 clean:  ## remove the environment, caches and what make wrote
 	rm -rf .venv build dist demo benchmarks/results .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,105 @@
+"""Recovery of known truth: how many of the columns that matter are ranked first, as columns that do not are added."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator, ScalarFormatter
+
+from experiments import accuracy, baselines
+from experiments.baselines import METHODS
+from experiments.cells import Cell, Options, Result, Store
+from experiments.page import Picture, Section, Table, columns, error, names, spread, style
+from experiments.synthetic import N_ROWS, SIGNALS, recovered, sample
+from riata import scaling
+
+SIZES = tuple(2**power for power in range(4, 12))
+_QUICK = (16, 64)
+_AT = 64  # columns of the table
+_SEEDS, _SEEDS_AT = 5, 10
+_LARGEST = {"riata_widths": 256, "lassonet": 256, "stg": 256}  # columns beyond which a cell would take too long
+_NAMES = {
+    "ring": "a ring",
+    "xor": "an xor",
+    "both": "ring or xor",
+    "sum": "ring or xor or linear",
+    "blocks": "three sources, three copies of each",
+    "friedman": "Friedman's first (regression)",
+}
+
+
+def cells(options: Options) -> list[Cell]:
+    """One cell per signal, number of columns, method and sample."""
+    return [
+        Cell("recovery", signal, method, seed, (("p", p),))
+        for signal in SIGNALS
+        if options.data is None or signal in options.data
+        for p in (_QUICK if options.quick else SIZES)
+        for method in accuracy.methods(options)
+        if METHODS[method].selects and p <= _LARGEST.get(method, p)
+        for seed in options.seeds(_SEEDS_AT if p == _AT else _SEEDS)
+    ]
+
+
+def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
+    """Rank on all rows; methods that validate hold out rows of their own."""
+    drawn = sample(cell.data, cell["p"], cell.seed)
+    X = scaling.learn(drawn.X, np.ones(len(drawn.X))).apply(drawn.X, np.float32)
+    start = time.perf_counter()
+    order = baselines.rank(cell.method, X, drawn.y, len(drawn.truth), cell.seed)
+    seconds = round(time.perf_counter() - start, 3)
+    return {"recovered": recovered(order, drawn.truth), "seconds": seconds, "n_true": len(drawn.truth)}
+
+
+def page(store: Store) -> Section | None:
+    """Curves over the number of columns, and a table at one of them."""
+    found = store.all("recovery")
+    if not found:
+        return None
+    limits = ", ".join(f"{method} ({p})" for method, p in _LARGEST.items())
+    text = (
+        f"Share of the columns that matter among as many best-ranked ones, with {N_ROWS:,} rows and p columns; of copies of "
+        "one source, one is enough. Mean over samples, with standard errors. For their time, some methods are run up to a "
+        f"number of columns only: {limits}."
+    )
+    return Section("Recovery of known truth", text, [_picture(found), _table(columns(found, p=_AT))])
+
+
+def _picture(found: Sequence[Result]) -> Picture:
+    figure = Figure(figsize=(11, 6.6), layout="constrained")
+    panels = figure.subplots(2, 3, sharex=True, sharey=True)
+    for axes, signal in zip(panels.flat, SIGNALS, strict=True):
+        for method in names(found, "method"):
+            _line(axes, columns(found, data=signal, method=method), method)
+        axes.set_title(f"{signal}: {_NAMES[signal]}", fontsize="medium")
+        axes.set_xscale("log", base=2)
+    sizes = names(found, "p")
+    panels[0, 0].set_xticks(sizes)
+    panels[0, 0].xaxis.set_major_formatter(ScalarFormatter())
+    panels[0, 0].xaxis.set_minor_locator(NullLocator())
+    panels[0, 0].set_ylim(-0.04, 1.04)
+    figure.supxlabel("columns")
+    figure.supylabel("share of the true ones that is found")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize="small")
+    return Picture("recovery", figure, "Recovery against the number of columns")
+
+
+def _line(axes: Axes, found: Sequence[Result], method: str) -> None:
+    sizes = sorted({result["config"]["p"] for result in found})
+    values = [[result["scores"]["recovered"] for result in columns(found, p=p)] for p in sizes]
+    axes.errorbar(sizes, [np.mean(v) for v in values], [error(v) for v in values], marker=".", **style(method))
+
+
+def _table(found: Sequence[Result]) -> Table:
+    signals = [signal for signal in SIGNALS if columns(found, data=signal)]
+    rows = []
+    for method in names(found, "method"):
+        line = [[r["scores"]["recovered"] for r in columns(found, data=s, method=method)] for s in signals]
+        rows.append([method, *(f"{spread(v)} ({sum(x == 1 for x in v)}/{len(v)})" if v else "–" for v in line)])
+    return Table(["method", *signals], rows, f"At p = {_AT}; in brackets the samples of which all was found")
