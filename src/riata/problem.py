@@ -50,9 +50,7 @@ class Problem:
     gamma_skip: float = 0.0
     dropout: float = 0.0
     adaptive: float = 0.0
-    embedded: NDArray[np.int64] | None = (
-        None  # (d,) the user's feature behind each column of X; None: the column itself
-    )
+    embedded: NDArray[np.int64] | None = None  # the feature behind each column of X, where that is not the column
 
     @property
     def n_replicas(self) -> int:
