@@ -15,6 +15,5 @@ REPEATS = 3  # seeds of each learner: one alone moves the accuracy by as much as
 def score(parts: Split, importances: NDArray[np.floating], seed: int) -> dict[str, float]:
     """Test accuracy of a one-hidden-layer network and of 50 extremely randomised trees on the most important features."""
     features = np.argsort(-importances, kind="stable")[:N_FEATURES]
-    chosen = protocol.Split(*(protocol.Part(*part) for part in parts)).only(features)
-    runs = [protocol.score(chosen, REPEATS * seed + repeat) for repeat in range(REPEATS)]
+    runs = [protocol.score(parts.only(features), REPEATS * seed + repeat) for repeat in range(REPEATS)]
     return {name: float(np.mean([run[name] for run in runs])) for name in LEARNERS}

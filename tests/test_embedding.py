@@ -82,6 +82,12 @@ def test_weights_count_rows_when_columns_are_judged():
     assert np.array_equal(one, embedding.bent(X[rows], target[rows], np.ones(len(rows))))
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_whether_a_column_is_bent_does_not_depend_on_units(unit):
+    target = np.abs(X[:, :1]) + X[:, 1:2]
+    assert np.array_equal(embedding.bent(X, target, ones), embedding.bent(X * unit, target * unit, ones))
+
+
 def test_binary_constant_and_tied_columns_are_never_bent():
     table = np.column_stack([X[:, 0] > 0, np.zeros(N), np.ones(N)])
     assert not embedding.bent(table, (X[:, :1] > 0).astype(float), ones).any()

@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from riata.path import Path, mean_and_error
+from riata.path import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "one_standard_error"]
+__all__ = ["at_lambda", "at_most", "best", "one_standard_error", "pick"]
+
+_FEW = 30  # validation rows below which a standard error says little
+
+
+def pick(path: Path, n_features_to_select: int | None, select: str | float) -> Point:
+    """Follow the rules of the estimators, with a warning where they cannot do what they say."""
+    if n_features_to_select is not None:
+        sparsest = min(reversed(path), key=lambda point: point.n_selected)
+        if sparsest.n_selected <= n_features_to_select:
+            return path[at_most(path, n_features_to_select)]
+        _warn(
+            f"the path ends before n_features_to_select={n_features_to_select}: taking the sparsest point, with "
+            f"{sparsest.n_selected} features"
+        )
+        return sparsest
+    if not isinstance(select, str):
+        return path[at_lambda(path, select)]
+    if path.val_weights is None:
+        _warn(
+            "without validation rows nothing says which point is best: taking the last one that has features; "
+            "set n_features_to_select, or give select a lambda_"
+        )
+        return next((p for p in reversed(path) if p.n_selected), path[-1])
+    if select == "best":
+        return path[best(path)]
+    if len(path.val_weights) < _FEW:
+        _warn(
+            f"only {len(path.val_weights)} validation rows: the one-standard-error rule is unreliable below {_FEW}; "
+            "raise val_size, or set n_features_to_select"
+        )
+    return path[one_standard_error(path)]
 
 
 def best(path: Path) -> int:
@@ -62,3 +95,7 @@ def _val_losses(path: Path) -> np.ndarray:
 def _sparsest(path: Path, candidates: np.ndarray) -> int:
     """Of some points the one with the fewest features; of equals, the one with the lowest validation loss."""
     return int(min(candidates, key=lambda i: (path[i].n_selected, path[i].val_loss)))
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=4)  # the user's line, beyond pick and fit

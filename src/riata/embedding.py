@@ -82,12 +82,12 @@ def bent(X: NDArray[np.floating], target: Floats, weights: Floats) -> NDArray[np
     how much of that is straight. By chance about one column of a table is taken for one with an effect.
     """
     n, share = weights.sum(), weights / weights.sum()
-    target = target - share @ target
+    target = _centred(target, share)
     total = share @ np.square(target)
     target, total = target[:, total > 0], total[total > 0]
     marked = np.zeros(X.shape[1], dtype=bool)
     for start in range(0, X.shape[1], _BLOCK):
-        block = X[:, start : start + _BLOCK].astype(np.float64)
+        block = _centred(X[:, start : start + _BLOCK].astype(np.float64), share)
         straight, binned, n_bins = _explained(block, target, share)  # (o, b) twice, (b,)
         freedom = np.maximum(n_bins - 1, 1)
         left = np.maximum(total[:, None] - binned, 1e-12 * total[:, None])
@@ -97,9 +97,15 @@ def bent(X: NDArray[np.floating], target: Floats, weights: Floats) -> NDArray[np
     return marked & (n > _BINS)
 
 
+def _centred(table: Floats, share: Floats) -> Floats:
+    """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish."""
+    centred = table - share @ table
+    farthest = np.abs(centred).max(axis=0)
+    return centred / np.where(farthest > 0, farthest, 1)
+
+
 def _explained(X: Floats, target: Floats, share: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return the variance of each target that each column explains, by a line and by bins, and the number of bins."""
-    X = X - share @ X
+    """Return how much of the variance of each target each column explains, by a line and by bins, and the number of bins."""
     variance = share @ np.square(X)
     straight = np.square((share[:, None] * target).T @ X) / np.where(variance > 0, variance, np.inf)
     bins = _bins(X, share)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -26,7 +25,6 @@ from riata.prox import Groups
 from riata.solver import Solver
 from riata.stopping import Stopping, affordable
 
-_FEW = 30  # validation rows below which a standard error says little
 _ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
 
 
@@ -183,7 +181,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             start = self._start(problem, int(seeds[2]))
             paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
-        chosen = self._choose(self.path_)
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
         if self.refit:
             fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
             chosen = debias(solver, chosen, dense, fresh)
@@ -435,36 +433,3 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
         start.rows[:, constant] = 0
         return start
-
-    def _choose(self, path: Path) -> Point:
-        if self.n_features_to_select is not None:
-            sparsest = min(reversed(path), key=lambda point: point.n_selected)
-            if sparsest.n_selected <= self.n_features_to_select:
-                return path[choose.at_most(path, self.n_features_to_select)]
-            warnings.warn(
-                f"the path ends before n_features_to_select={self.n_features_to_select}: taking the sparsest point, with "
-                f"{sparsest.n_selected} features",
-                UserWarning,
-                stacklevel=3,
-            )
-            return sparsest
-        if not isinstance(self.select, str):
-            return path[choose.at_lambda(path, self.select)]
-        if path.val_weights is None:
-            warnings.warn(
-                "without validation rows nothing says which point is best: taking the last one that has features; "
-                "set n_features_to_select, or give select a lambda_",
-                UserWarning,
-                stacklevel=3,
-            )
-            return next((p for p in reversed(path) if p.n_selected), path[-1])
-        if self.select == "best":
-            return path[choose.best(path)]
-        if len(path.val_weights) < _FEW:
-            warnings.warn(
-                f"only {len(path.val_weights)} validation rows: the one-standard-error rule is unreliable below {_FEW}; "
-                "raise val_size, or set n_features_to_select",
-                UserWarning,
-                stacklevel=3,
-            )
-        return path[choose.one_standard_error(path)]

@@ -13,9 +13,9 @@ from riata.kernels import plain
 from riata.kernels.graph import Recorded
 from riata.kernels.state import Iterate, State
 
-_LARGEST = 2**13  # entries of the rows of one group that CUDA's form of the update takes
-
 __all__ = ["Iterate", "Recorded", "State", "bind", "compiled"]
+
+_LARGEST = 2**13  # entries of the rows of one group that CUDA's form of the update takes
 
 
 def compiled(state: State) -> bool:
