@@ -60,39 +60,6 @@ def test_a_short_table_has_fewer_pieces():
     assert embedding.n_pieces(1_000) > embedding.n_pieces(150) > embedding.n_pieces(20) == 1
 
 
-def test_columns_are_bent_whose_effect_a_line_hardly_shows():
-    far = rng.normal(size=(800, 12))
-    smooth = far[:, 0] ** 2 + far[:, 1] + np.exp(far[:, 2]) + 0.1 * rng.normal(size=800)
-    assert np.flatnonzero(embedding.bent(far, smooth[:, None], np.ones(800))).tolist() == [0]
-    classes = np.eye(3)[np.digitize(np.abs(far[:, 5]), [0.4, 1])]
-    assert embedding.bent(far, classes, np.ones(800))[5]
-
-
-def test_about_one_column_of_noise_is_taken_for_a_bent_one():
-    noise = [rng.normal(size=(300, 100)) for _ in range(20)]
-    marked = [embedding.bent(table, rng.normal(size=(300, 1)), np.ones(300)).sum() for table in noise]
-    assert 0.2 < np.mean(marked) < 2
-
-
-def test_weights_count_rows_when_columns_are_judged():
-    counts = rng.integers(1, 3, size=N)
-    target = np.abs(X[:, :1]) + 0.5 * rng.normal(size=(N, 1))
-    rows = np.repeat(np.arange(N), counts)
-    one = embedding.bent(X, target, counts.astype(float))
-    assert np.array_equal(one, embedding.bent(X[rows], target[rows], np.ones(len(rows))))
-
-
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
-def test_whether_a_column_is_bent_does_not_depend_on_units(unit):
-    target = np.abs(X[:, :1]) + X[:, 1:2]
-    assert np.array_equal(embedding.bent(X, target, ones), embedding.bent(X * unit, target * unit, ones))
-
-
-def test_binary_constant_and_tied_columns_are_never_bent():
-    table = np.column_stack([X[:, 0] > 0, np.zeros(N), np.ones(N)])
-    assert not embedding.bent(table, (X[:, :1] > 0).astype(float), ones).any()
-
-
 def test_large_offsets_lose_nothing():
     _, near = expanded(X, 4)
     _, far = expanded(X + 1e6, 4)
@@ -176,6 +143,7 @@ def test_auto_leaves_straight_columns_alone():
 def test_a_ring_is_found_with_pieces_and_missed_without():
     ring = rng.uniform(size=(800, 20))
     label = (np.abs(np.hypot(ring[:, 3] - 0.5, ring[:, 7] - 0.5) - 0.35) <= 0.1151).astype(int)
-    with_pieces, without = (LassoNetClassifier(random_state=0, embedding=e).fit(ring, label) for e in ("auto", None))
+    with_pieces = LassoNetClassifier(random_state=0).fit(ring, label)
+    without = LassoNetClassifier(random_state=0, embedding=None, adaptive=0).fit(ring, label)
     assert set(np.argsort(-with_pieces.feature_importances_)[:2]) == {3, 7}
     assert set(np.argsort(-without.feature_importances_)[:2]) != {3, 7}

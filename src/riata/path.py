@@ -22,6 +22,7 @@ __all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "
 
 Floats = NDArray[np.float64]
 _LONGEST_STRIDE = 2.0  # ratio of two neighbouring λ, unless the multiplier itself is larger
+_EARLY = 0.3  # the path begins at this share of the first λ that takes a feature out in one stay
 _FEW = 25  # one in so many features may leave in one stride
 _TRIALS = 40  # enough to bracket and bisect any λ between 1e-12 and 1e12
 
@@ -174,7 +175,8 @@ class Path(Sequence[Point]):
 class Grid:
     """Which λ to visit after the dense model.
 
-    Either ``seq``, or from ``start`` (None: the first λ that removes a feature) by ``multiplier`` until no feature is left.
+    Either ``seq``, or from ``start`` (None: somewhat below the first λ that removes a feature) by ``multiplier`` until no
+    feature is left.
     A ``falling`` grid visits ``seq`` from its end to its beginning, and the dense model last.
     """
 
@@ -309,13 +311,17 @@ def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
 
 
 def _first(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping, shared: bool) -> Floats:
-    """Return the first λ after the dense model, one number per replica."""
+    """Return the first λ after the dense model, one number per replica.
+
+    The dense model's features are about equally strong. Where nothing leaves yet, the loss and the prices set them apart;
+    without this they arrive at zero together, and most of the ranking is left to chance.
+    """
     ones = np.ones(solver.problem.n_replicas)
     if grid.seq is not None:
         return grid.seq[0] * ones
     if grid.start is not None:
         return grid.start * ones
-    found = first_lambda(solver, dense, sparse)
+    found = _EARLY * first_lambda(solver, dense, sparse)
     return found.min() * ones if shared else found
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, embedding, scaling
+from riata import check, choose, effects, embedding, scaling
 from riata.losses import Loss
 from riata.network import Network, Pass, Weights
 from riata.path import Grid, Path, Point, debias, follow
@@ -48,6 +48,15 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
     whole = joint.view(np.dtype((np.void, joint.dtype.itemsize * joint.shape[1])))[:, 0]
     _, first, where = np.unique(whole, return_index=True, return_inverse=True)
     return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
+
+
+def _shared(prices: NDArray[np.float64], ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Give all features of a group the price of its cheapest."""
+    if ids is None:
+        return prices
+    lowest = np.full(ids.max() + 1, np.inf)
+    np.minimum.at(lowest, ids, prices)
+    return lowest[ids]
 
 
 class BaseLassoNet(SelectorMixin, BaseEstimator):
@@ -378,7 +387,13 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
-        self._embedding = embedded = self._learn_embedding(rows)
+        adaptive = (_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive)
+        seen = None
+        if adaptive or (self.embedding == "auto" and self.M):
+            seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
+        if seen and adaptive:
+            costs = costs * _shared(seen.prices(), ids)
+        self._embedding = embedded = self._learn_embedding(rows, seen)
         self._scaling = (
             scaling.learn(rows.X[:n_fit], fit_weights, embedded)
             if self.standardize
@@ -410,18 +425,17 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             gamma=float(self.gamma),
             gamma_skip=float(self.gamma_skip),
             dropout=float(self.dropout),
-            adaptive=(_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive),
+            adaptive=adaptive,
             embedded=embedded.source,
         )
 
-    def _learn_embedding(self, rows: Rows) -> embedding.Embedding:
+    def _learn_embedding(self, rows: Rows, seen: effects.Effects | None) -> embedding.Embedding:
         """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""
-        X, target, weights = rows.X[: rows.n_fit], rows.target[: rows.n_fit], rows.weights[: rows.n_fit]
+        X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
         if self.embedding is None or (self.embedding == "auto" and not self.M):
             return embedding.identity(X.shape[1])
         pieces = embedding.n_pieces(len(X)) if isinstance(self.embedding, str) else self.embedding
-        columns = embedding.bent(X, target, weights) if self.embedding == "auto" else None
-        return embedding.learn(X, weights, pieces, columns)
+        return embedding.learn(X, weights, pieces, seen.bent if seen and self.embedding == "auto" else None)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)

@@ -1,0 +1,99 @@
+"""What each column shows of the target by itself, judged on training rows: whether it shows anything, and in what form."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as fdist
+
+__all__ = ["Effects", "measure"]
+
+Floats = NDArray[np.float64]
+_BINS = 8  # of a column, between which the mean of the target is compared
+_BENT = 1 / 3  # a column is bent if a straight line shows less than this share of its effect
+_UNSEEN = 2.0  # price of a column without an effect of its own, relative to one with a clear effect
+_BLOCK = 256  # columns judged at a time
+
+
+class Effects(NamedTuple):
+    """One entry per column."""
+
+    chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
+    bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
+
+    def prices(self) -> Floats:
+        """Return what each column should cost: 1 with a clear effect, up to 2 without one.
+
+        A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
+        as others. An effect is clear if about one column of a table of noise would show as much.
+        """
+        doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(len(self.chance), 2))
+        return _UNSEEN ** np.clip(doubt, 0, 1)
+
+
+def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects:
+    """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
+
+    The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
+    chance about one column of a table is taken for a bent one with an effect.
+    """
+    n, share = weights.sum(), weights / weights.sum()
+    target = _centred(target, share)
+    total = share @ np.square(target)
+    target, total = target[:, total > 0], total[total > 0, None]
+    d = X.shape[1]
+    chance, bent = np.ones(d), np.zeros(d, dtype=bool)
+    if n <= _BINS or not len(total):
+        return Effects(chance, bent)
+    for start in range(0, d, _BLOCK):
+        block = _centred(X[:, start : start + _BLOCK].astype(np.float64), share)
+        straight, binned, n_bins = _explained(block, target, share)  # (o, b) twice, (b,)
+        by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
+        noise = np.maximum(total - binned, 0) * (n_bins - 1) / np.maximum(n - n_bins, 1)
+        fair = np.maximum(binned - noise, 0).sum(axis=0)
+        bent[start : start + _BLOCK] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * fair)
+        chance[start : start + _BLOCK] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+    return Effects(chance, bent)
+
+
+def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
+    """Return the chance of so much variance explained by noise, the smallest of all targets, times their number."""
+    freedom, left = np.maximum(n_means - 1, 1), np.maximum(total - explained, 1e-12 * total)
+    ratio = explained / left * (n - n_means) / freedom
+    return fdist.sf(ratio, freedom, np.maximum(n - n_means, 1)).min(axis=0) * len(total)
+
+
+def _centred(table: Floats, share: Floats) -> Floats:
+    """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish."""
+    centred = table - share @ table
+    farthest = np.abs(centred).max(axis=0)
+    return centred / np.where(farthest > 0, farthest, 1)
+
+
+def _explained(X: Floats, target: Floats, share: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return how much of the variance of each target each column explains, by a line and by bins, and the number of bins."""
+    variance = share @ np.square(X)
+    straight = np.square((share[:, None] * target).T @ X) / np.where(variance > 0, variance, np.inf)
+    bins = _bins(X, share)
+    binned, n_bins = np.zeros_like(straight), np.zeros(X.shape[1], dtype=np.int64)
+    for k in range(_BINS):
+        inside = (bins == k) * share[:, None]  # (n, b)
+        weight = inside.sum(axis=0)
+        binned += np.square(target.T @ inside) / np.where(weight > 0, weight, np.inf)
+        n_bins += weight > 0
+    return straight, binned, n_bins
+
+
+def _bins(X: Floats, share: Floats) -> NDArray[np.int64]:
+    """Sort the entries of each column into bins of equal weight; equal entries share a bin."""
+    order = np.argsort(X, axis=0, kind="stable")
+    ordered = np.take_along_axis(X, order, axis=0)
+    below = np.cumsum(share[order], axis=0) - share[order]
+    repeats = np.zeros(X.shape, dtype=bool)
+    repeats[1:] = ordered[1:] == ordered[:-1]
+    below = np.maximum.accumulate(np.where(repeats, 0, below), axis=0)
+    bins = np.empty(X.shape, dtype=np.int64)
+    np.put_along_axis(bins, order, np.minimum((below * _BINS + 1e-9).astype(np.int64), _BINS - 1), axis=0)
+    return bins

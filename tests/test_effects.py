@@ -1,0 +1,91 @@
+"""What columns show by themselves: a chance that means what it says, bent effects, and prices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import f_oneway
+
+from riata import LassoNetClassifier
+from riata.effects import measure
+
+rng = np.random.default_rng(0)
+N = 200
+X = rng.normal(size=(N, 3))
+ones = np.ones(N)
+
+
+def test_the_chance_of_bins_is_that_of_an_analysis_of_variance():
+    """A target that a line cannot see: what is left is one-way analysis of variance on eight equal bins."""
+    column = np.linspace(-1, 1, 80)
+    target = np.abs(column)[:, None] + rng.normal(size=(80, 1))
+    groups = np.split(target[:, 0], 8)
+    chance = measure(column[:, None], target, np.ones(80)).chance[0]
+    assert chance == pytest.approx(min(1, 2 * f_oneway(*groups).pvalue))
+
+
+def test_noise_shows_nothing():
+    """A chance below one in a hundred is seen about that often, or less: two tests are corrected for."""
+    chances = [measure(rng.normal(size=(100, 50)), rng.normal(size=(100, 2)), np.ones(100)).chance for _ in range(40)]
+    assert np.mean(np.concatenate(chances) < 0.01) < 0.015
+    assert np.mean(np.concatenate(chances) < 0.2) > 0.05
+
+
+def test_prices_go_from_one_with_a_clear_effect_to_two_without_any():
+    table = np.hstack([X, rng.normal(size=(N, 47))])
+    prices = measure(table, X[:, :1] + np.abs(X[:, 1:2]), ones).prices()
+    assert prices[:2].tolist() == [1, 1]
+    assert np.median(prices[2:]) > 1.6
+    assert prices.max() <= 2
+
+
+def test_too_few_rows_or_a_constant_target_show_nothing():
+    for rows in (X[:5], X):
+        seen = measure(rows, np.ones((len(rows), 1)), np.ones(len(rows)))
+        assert (seen.chance == 1).all()
+        assert (seen.prices() == 2).all()
+
+
+def test_a_group_costs_as_much_as_its_cheapest_feature():
+    """Two columns of noise in a group with a strong one: the group must not be taken for noise."""
+    table = np.hstack([X, rng.normal(size=(N, 27))])
+    groups = [[0, 10, 11], *([j] for j in range(30) if j not in (0, 10, 11))]
+    y = X[:, 0] + 0.3 * rng.normal(size=N) > 0
+    model = LassoNetClassifier((5,), groups=groups, n_features_to_select=3, random_state=0).fit(table, y)
+    assert np.flatnonzero(model.selected_).tolist() == [0, 10, 11]
+
+
+def test_columns_are_bent_whose_effect_a_line_hardly_shows():
+    far = rng.normal(size=(800, 12))
+    smooth = far[:, 0] ** 2 + far[:, 1] + np.exp(far[:, 2]) + 0.1 * rng.normal(size=800)
+    assert np.flatnonzero(measure(far, smooth[:, None], np.ones(800)).bent).tolist() == [0]
+    classes = np.eye(3)[np.digitize(np.abs(far[:, 5]), [0.4, 1])]
+    assert measure(far, classes, np.ones(800)).bent[5]
+
+
+def test_about_one_column_of_noise_is_taken_for_a_bent_one():
+    noise = [rng.normal(size=(300, 100)) for _ in range(20)]
+    marked = [measure(table, rng.normal(size=(300, 1)), np.ones(300)).bent.sum() for table in noise]
+    assert 0.2 < np.mean(marked) < 2
+
+
+def test_weights_count_rows_when_columns_are_judged():
+    counts = rng.integers(1, 3, size=N)
+    target = np.abs(X[:, :1]) + 0.5 * rng.normal(size=(N, 1))
+    rows = np.repeat(np.arange(N), counts)
+    one, other = measure(X, target, counts.astype(float)), measure(X[rows], target[rows], np.ones(len(rows)))
+    assert np.array_equal(one.bent, other.bent)
+    np.testing.assert_allclose(one.chance, other.chance)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_effects_do_not_depend_on_units(unit):
+    target = np.abs(X[:, :1]) + X[:, 1:2]
+    near, far = measure(X, target, ones), measure(X * unit, target * unit, ones)
+    assert np.array_equal(near.bent, far.bent)
+    np.testing.assert_allclose(near.chance, far.chance)
+
+
+def test_binary_constant_and_tied_columns_are_never_bent():
+    table = np.column_stack([X[:, 0] > 0, np.zeros(N), np.ones(N)])
+    assert not measure(table, (X[:, :1] > 0).astype(float), ones).bent.any()
