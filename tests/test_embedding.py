@@ -52,12 +52,12 @@ def test_a_row_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all():
 def test_columns_with_few_values_have_few_pieces():
     table = np.column_stack([X[:, 0] > 0, rng.integers(0, 3, size=N), np.zeros(N), X[:, 1]]).astype(float)
     learnt, Z = expanded(table, 6)
-    assert np.bincount(learnt.source).tolist() == [1, 2, 1, 6]
+    assert learnt.n_pieces.tolist() == [1, 2, 1, 6]
     np.testing.assert_array_equal(Z[:, 0], table[:, 0])
 
 
 def test_a_short_table_has_fewer_pieces():
-    assert embedding.n_pieces(1_000) > embedding.n_pieces(150) > embedding.n_pieces(20) == 1
+    assert embedding.affordable(1_000) > embedding.affordable(150) > embedding.affordable(20) == 1
 
 
 def test_large_offsets_lose_nothing():
@@ -147,3 +147,14 @@ def test_a_ring_is_found_with_pieces_and_missed_without():
     without = LassoNetClassifier(random_state=0, embedding=None, adaptive=0).fit(ring, label)
     assert set(np.argsort(-with_pieces.feature_importances_)[:2]) == {3, 7}
     assert set(np.argsort(-without.feature_importances_)[:2]) != {3, 7}
+
+
+def test_a_weak_bent_column_does_not_pass_for_a_strong_one():
+    """Its pieces would be six cheap columns if they did not have to be paid for."""
+    table = rng.normal(size=(600, 12))
+    y = table[:, 0] + table[:, 1] + table[:, 2] + 0.4 * np.abs(table[:, 3]) + 0.2 * rng.normal(size=600)
+    for seed in range(3):
+        model = LassoNetRegressor((10,), random_state=seed).fit(table, y)
+        order = np.argsort(-model.feature_importances_)
+        assert set(order[:3]) == {0, 1, 2}
+        assert order[3] == 3

@@ -12,7 +12,7 @@ __all__ = ["Effects", "measure"]
 
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
-_BENT = 1 / 3  # a column is bent if a straight line shows less than this share of its effect
+_BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
 _UNSEEN = 2.0  # price of a column without an effect of its own, relative to one with a clear effect
 _BLOCK = 256  # columns judged at a time
 

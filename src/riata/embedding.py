@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedding", "identity", "learn", "n_pieces"]
+__all__ = ["Embedding", "affordable", "identity", "learn"]
 
 Floats = NDArray[np.float64]
 _PIECES = 6  # of one column, where there are rows enough
@@ -35,6 +35,11 @@ class Embedding:
         return len(self.source)
 
     @property
+    def n_pieces(self) -> NDArray[np.int64]:
+        """Number of columns that each feature has become."""
+        return np.bincount(self.source, minlength=self.n_features)
+
+    @property
     def trivial(self) -> bool:
         """Whether every feature is left as it is."""
         return self.n_columns == self.n_features
@@ -49,7 +54,7 @@ class Embedding:
         return values
 
 
-def n_pieces(n_rows: int) -> int:
+def affordable(n_rows: int) -> int:
     """Return how many pieces a column of so many rows can afford."""
     return int(np.clip(n_rows // _ROWS, 1, _PIECES))
 

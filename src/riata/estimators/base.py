@@ -283,7 +283,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         coefficients = np.zeros((weights.skip.shape[1], self.n_features_in_))
         scale = self._scaling.scale[weights.columns]
         slopes = weights.skip.T.astype(np.float64) / np.where(scale > 0, scale, np.inf)
-        single = np.bincount(self._embedding.source)[weights.features] == 1
+        single = self._embedding.n_pieces[weights.features] == 1
         coefficients[:, weights.features] = np.where(single, slopes, np.nan)
         return coefficients * self._target_scaling.scale[:, None]
 
@@ -391,9 +391,9 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         seen = None
         if adaptive or (self.embedding == "auto" and self.M):
             seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
-        if seen and adaptive:
-            costs = costs * _shared(seen.prices(), ids)
         self._embedding = embedded = self._learn_embedding(rows, seen)
+        prices = embedded.n_pieces * (seen.prices() if seen and adaptive else 1)
+        costs = costs * _shared(prices, ids)
         self._scaling = (
             scaling.learn(rows.X[:n_fit], fit_weights, embedded)
             if self.standardize
@@ -434,7 +434,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
         if self.embedding is None or (self.embedding == "auto" and not self.M):
             return embedding.identity(X.shape[1])
-        pieces = embedding.n_pieces(len(X)) if isinstance(self.embedding, str) else self.embedding
+        pieces = embedding.affordable(len(X)) if isinstance(self.embedding, str) else self.embedding
         return embedding.learn(X, weights, pieces, seen.bent if seen and self.embedding == "auto" else None)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:

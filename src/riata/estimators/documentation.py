@@ -14,7 +14,7 @@ hidden_dims : tuple of int, default=(100,)
         Expand columns into piecewise-linear pieces between quantiles of the training rows, which enter and leave together,
         so that a column whose effect rises and falls has a main effect to be seen by. "piecewise" expands every column, an
         integer does so with that many pieces; "auto" expands the columns whose effect on the target a straight line hardly
-        shows, and none for M = 0, the lasso.
+        shows, and none for M = 0, the lasso. An expanded column costs as much as its pieces.
     adaptive : "auto" or float, default="auto"
         Exponent of an adaptive penalty. At each point the price of a feature is its cost times (mean / own norm of linear
         weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk
