@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = {"all": EXPERIMENTS, "page": ()}.get(asked.experiment, (asked.experiment,))
     cells = [cell for name in wanted for cell in _module(name).cells(options)]
     failed = runner.run(cells, store, jobs=asked.jobs, threads=asked.threads, redo=asked.redo)
-    command = shlex.join(["python", "-m", "experiments", *(sys.argv[1:] if arguments is None else arguments)])
+    words = sys.argv[1:] if arguments is None else arguments
+    command = shlex.join(["python", "-m", "experiments", *(words if cells else ("all",))])  # rendered, or run
     sections = [_module(name).page(store) for name in EXPERIMENTS]
     folder = page.write([section for section in sections if section is not None], store, command)
     print(f"{len(cells)} cells, {len(failed)} failed; pages in {folder}")

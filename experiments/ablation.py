@@ -17,7 +17,7 @@ from riata import LassoNetClassifier
 _M = 10.0
 _VALUES = (0.0, 0.1, 1.0, 10.0, 100.0, 1e4)
 _REFITS = ("no", "warm", "scratch")
-_SEEDS = 5
+_SEEDS = 3
 
 
 def cells(options: Options) -> list[Cell]:
@@ -26,7 +26,7 @@ def cells(options: Options) -> list[Cell]:
     variants = [*((M, "no") for M in values), *((_M, refit) for refit in refits if refit != "no")]
     return [
         Cell("ablation", data, "riata", seed, (("M", M), ("refit", refit)))
-        for data in accuracy.data(options)
+        for data in accuracy.some(options)
         for seed in options.seeds(_SEEDS)
         for M, refit in variants
     ]

@@ -15,6 +15,7 @@ from experiments.protocol import score
 
 SEEDS = {"mice_protein": 10, "coil20": 10}  # small data sets need more splits for the same standard error
 _SEEDS = 5
+_SOME = ("mice_protein", "isolet", "coil20")
 SLOW = ("lassonet", "stg", "riata_widths")  # left out of quick runs
 
 
@@ -25,6 +26,11 @@ def data(options: Options) -> tuple[str, ...]:
     if options.quick:
         return ("mice_protein" if here("mice_protein") else "breast_cancer", "digits")
     return tuple(name for name in (*PAPER, STAND_IN) if here(name)) or ("digits", "breast_cancer")
+
+
+def some(options: Options) -> tuple[str, ...]:
+    """Return a small, a large and a middling data set, for experiments that would take hours on all."""
+    return data(options) if options.data or options.quick else tuple(filter(here, _SOME)) or data(options)
 
 
 def seeds(options: Options, name: str) -> range:

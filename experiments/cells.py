@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ class Store:
         path = self.path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}.part")
-        unfinished.write_text(json.dumps(result, indent=1) + "\n")
+        unfinished.write_text(_json(result))
         unfinished.replace(path)
 
     def all(self, kind: str, where: Callable[[dict[str, Any]], bool] = lambda config: True) -> list[Result]:
@@ -103,6 +104,12 @@ class Store:
     def _parsed(self, kind: str) -> list[Result]:
         results = map(_parse, sorted((self.folder / kind).glob("*.json")))
         return [result for result in results if result is not None]
+
+
+def _json(result: Result) -> str:
+    """Write with an entry per line, but a list of numbers as one: rankings are long."""
+    text = json.dumps(result, indent=1)
+    return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text) + "\n"
 
 
 def _parse(path: Path) -> Result | None:

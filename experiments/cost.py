@@ -20,7 +20,7 @@ def cells(options: Options) -> list[Cell]:
     """One cell per data set, method and split, made of the rankings that it takes."""
     return [
         _cell(data, method, seed, _QUICK if options.quick else COUNTS)
-        for data in accuracy.data(options)
+        for data in accuracy.some(options)
         for method in accuracy.methods(options)
         if METHODS[method].selects
         for seed in options.seeds(_SEEDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,10 +129,9 @@ def write(sections: Sequence[Section], store: Store, command: str) -> Path:
 def _made(store: Store, command: str) -> Section:
     """Say what the pages were made with, and what failed."""
     results = [result for path in sorted(store.folder.glob("*/")) for result in store.all(path.name)]
-    keys = ("hardware", "commit", "python")
-    rows = [[key, "; ".join(sorted({str(result.get(key)) for result in results}))] for key in keys]
+    rows = [[key, _counted([result.get(key) for result in results])] for key in ("hardware", "commit", "python")]
     packages = sorted({(name, str(v)) for r in results for name, v in r.get("versions", {}).items() if v is not None})
-    rows += [["threads per cell", "; ".join(sorted({str(result.get("threads")) for result in results}))]]
+    rows += [["threads per cell", _counted([result.get("threads") for result in results])]]
     rows += [["packages", ", ".join(f"{name} {number}" for name, number in packages)]]
     hours = sum(result["seconds"] for result in results) / 3600
     rows += [["cells", f"{len(results):,}, {hours:.2f} hours together"], ["command", f"`{command}`"]]
@@ -140,6 +140,12 @@ def _made(store: Store, command: str) -> Section:
     if failed:
         tables.append(Table(["cell", "error"], failed, "Cells that failed"))
     return Section("How this was made", "One JSON file per cell lies beside these pages.", tables)
+
+
+def _counted(values: Sequence[Any]) -> str:
+    """List the different values, each with the number of cells it is said of where there are several."""
+    counts = Counter(map(str, values)).most_common()
+    return "; ".join(f"{value} ({n:,} cells)" if len(counts) > 1 else value for value, n in counts)
 
 
 def _section_markdown(section: Section) -> str:

@@ -69,7 +69,8 @@ def quick_learners(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 @pytest.mark.parametrize("name", FINDERS)
-def test_planted_features_are_ranked_first(name, kind, planted):
+def test_planted_features_are_ranked_first(name, kind, planted, monkeypatch):
+    monkeypatch.setattr(packages, "_MOST", 3)
     if name in PACKAGES:
         pytest.importorskip(PACKAGES[name])
     X, y = planted
@@ -77,6 +78,34 @@ def test_planted_features_are_ranked_first(name, kind, planted):
     order = baselines.rank(name, X[:300], y[:300], 3, X_val=X[300:], y_val=y[300:])
     assert set(order[:3].tolist()) == PLANTED
     assert len(np.unique(order)) == len(order)
+
+
+def test_gates_that_open_at_a_larger_penalty_come_first_and_closed_ones_last(planted, monkeypatch):
+    gates = {
+        10.0: [-1, -1, 0.2, -1, -1, 0.4],
+        3.0: [-1, 0.1, 0.5, -1, -0.4, 0.4],
+        1.0: [-0.9, 0.3, 0.6, -0.8, 0.2, 0.5],
+    }
+    asked = []
+
+    def opened(task, penalty):
+        asked.append(penalty)
+        return np.array(gates[penalty])
+
+    X, y = planted
+    monkeypatch.setattr(packages, "_gates", opened)
+    monkeypatch.setattr(packages, "_GATE_PENALTIES", tuple(gates))
+    assert baselines.rank("stg", X[:, :6], y, 2).tolist() == [5, 2, 1, 4, 3, 0] and asked == [10, 3, 1]
+    asked.clear()
+    monkeypatch.setattr(packages, "_MOST", 3)  # three gates are enough: the last penalty is not tried
+    assert baselines.rank("stg", X[:, :6], y, 2).tolist() == [5, 2, 1, 4, 0, 3] and asked == [10, 3]
+
+
+def test_copies_of_columns_do_not_stop_the_hsic_lasso(planted):
+    pytest.importorskip("pyHSICLasso")
+    X, y = planted
+    order = baselines.rank("hsic_lasso", np.hstack([X, X[:, :6]]), np.digitize(y, [-1, 1]), 3)
+    assert set((order[:3] % X.shape[1]).tolist()) == PLANTED
 
 
 def test_principal_feature_analysis_takes_one_of_each_group_of_copies():

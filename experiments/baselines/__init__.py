@@ -28,7 +28,7 @@ METHODS = {
     "riata_widths": Method(networks.riata_widths),
     "lassonet": Method(networks.reference),
     "lasso": Method(networks.lasso),
-    "stg": Method(packages.stg, per_k=True),
+    "stg": Method(packages.stg),
     "hsic_lasso": Method(packages.hsic_lasso),
     "fisher": Method(filters.fisher),
     "mutual_information": Method(filters.mutual_information),

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from experiments.baselines.task import Task, by
@@ -43,7 +44,7 @@ def reference(task: Task) -> NDArray[np.int64]:
         path_multiplier=1.02,
         random_state=task.seed,
         torch_seed=task.seed,
-        device="cpu",
+        device=device(),
         verbose=0,
     )
     dtype = np.float32 if task.regression else np.int64
@@ -52,6 +53,11 @@ def reference(task: Task) -> NDArray[np.int64]:
         warnings.simplefilter("ignore")
         model.path(task.X, y, X_val=task.X_val, y_val=y_val, disable_lambda_warning=True)
     return by(np.asarray(model.feature_importances_, dtype=np.float64))
+
+
+def device() -> str:
+    """Name what packages built on torch train on: the GPU if there is one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _fit(task: Task, width: int, **settings: Any) -> LassoNetClassifier | LassoNetRegressor:
