@@ -39,6 +39,12 @@ def test_prices_go_from_one_with_a_clear_effect_to_two_without_any():
     assert prices.max() <= 2
 
 
+def test_noise_is_dearer_where_columns_outnumber_rows():
+    few, many = (measure(rng.normal(size=(100, d)), rng.normal(size=(100, 1)), np.ones(100)) for d in (60, 200))
+    assert few.prices().max() <= 2
+    assert 4 < many.prices().max() <= 6
+
+
 def test_too_few_rows_or_a_constant_target_show_nothing():
     for rows in (X[:5], X):
         seen = measure(rows, np.ones((len(rows), 1)), np.ones(len(rows)))

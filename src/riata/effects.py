@@ -13,24 +13,31 @@ __all__ = ["Effects", "measure"]
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
 _BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
-_UNSEEN = 2.0  # price of a column without an effect of its own, relative to one with a clear effect
+_UNSEEN, _UNSEEN_MOST = (
+    2.0,
+    8.0,
+)  # price of a column without an effect of its own, where one with a clear effect costs 1
+_CROWDED = 1.5  # rows per column under which that price rises: with more columns than rows, noise fits anything
 _BLOCK = 256  # columns judged at a time
 
 
 class Effects(NamedTuple):
-    """One entry per column."""
+    """What was seen, one entry per column."""
 
+    n_rows: float  # that it was seen in
     chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
     bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
 
     def prices(self) -> Floats:
-        """Return what each column should cost: 1 with a clear effect, up to 2 without one.
+        """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
 
         A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
         as others. An effect is clear if about one column of a table of noise would show as much.
         """
-        doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(len(self.chance), 2))
-        return _UNSEEN ** np.clip(doubt, 0, 1)
+        d = len(self.chance)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _UNSEEN_MOST)
+        doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
+        return unseen ** np.clip(doubt, 0, 1)
 
 
 def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects:
@@ -46,7 +53,7 @@ def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects
     d = X.shape[1]
     chance, bent = np.ones(d), np.zeros(d, dtype=bool)
     if n <= _BINS or not len(total):
-        return Effects(chance, bent)
+        return Effects(n, chance, bent)
     for start in range(0, d, _BLOCK):
         block = _centred(X[:, start : start + _BLOCK].astype(np.float64), share)
         straight, binned, n_bins = _explained(block, target, share)  # (o, b) twice, (b,)
@@ -55,7 +62,7 @@ def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects
         fair = np.maximum(binned - noise, 0).sum(axis=0)
         bent[start : start + _BLOCK] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * fair)
         chance[start : start + _BLOCK] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
-    return Effects(chance, bent)
+    return Effects(n, chance, bent)
 
 
 def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
