@@ -392,7 +392,9 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         if adaptive or (self.embedding == "auto" and self.M):
             seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        prices = embedded.n_pieces * (seen.prices() if seen and adaptive else 1)
+        prices = embedded.n_pieces.astype(np.float64)
+        if seen and adaptive:
+            prices *= seen.prices()
         costs = costs * _shared(prices, ids)
         self._scaling = (
             scaling.learn(rows.X[:n_fit], fit_weights, embedded)
