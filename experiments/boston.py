@@ -119,7 +119,7 @@ def _paths(axes: Axes, scores: dict[str, Any]) -> None:
     axes.axvline(np.searchsorted(lambdas, scores["best"]["lambda"]), color="black", linestyle=":")
     axes.set_yscale("symlog", linthresh=0.003)
     axes.set_ylim(0)
-    shown = np.arange(0, len(lambdas), -(-len(lambdas) // 10))
+    shown = np.arange(0, len(lambdas), -(-len(lambdas) // 8))
     axes.set_xticks(shown, [number(value) for value in lambdas[shown]])
     axes.set(xlabel="λ", ylabel="norm of linear weights")
     axes.secondary_xaxis("top").set_xticks(shown, counts[shown])

@@ -79,7 +79,7 @@ def _picture(found: Sequence[Result]) -> Picture:
         axes.set_title(f"{signal}: {_NAMES[signal]}", fontsize="medium")
         axes.set_xscale("log", base=2)
     sizes = names(found, "p")
-    panels[0, 0].set_xticks(sizes)
+    panels[0, 0].set_xticks(sizes[::2])
     panels[0, 0].xaxis.set_major_formatter(ScalarFormatter())
     panels[0, 0].xaxis.set_minor_locator(NullLocator())
     panels[0, 0].set_ylim(-0.04, 1.04)
