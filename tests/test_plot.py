@@ -97,6 +97,13 @@ def test_given_axes_are_drawn_on_and_returned():
     left, right = Figure().subplots(1, 2)
     assert plot_path(a_path([3, 0]), ax=left) is left
     assert plot_importances(["a"], [1.0], [True], ax=right) is right
+    assert right.get_xscale() == "linear"
+
+
+def test_a_bar_too_short_to_be_seen_makes_the_axis_logarithmic():
+    ax = plot_importances(["a", "b", "c"], [300.0, 0.1, 0.0], [True, False, False])
+    assert ax.get_xscale() == "log"
+    assert 0 < ax.get_xlim()[0] < 0.1
 
 
 def test_dollar_signs_in_names_are_shown_as_they_are():

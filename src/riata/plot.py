@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from riata.path import Path, Point
 
@@ -20,6 +20,7 @@ __all__ = ["plot_importances", "plot_path", "summary_figure"]
 BLUE, ORANGE, GREY, INK = "#2563a8", "#d9641e", "#c9ced6", "#30363d"
 _TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "fontweight": "bold", "color": INK, "pad": 10}
 _LONGEST_LINEAR = 40  # features up to which every count has room on a linear axis
+_LONGEST_BAR = 50  # in shortest ones, up to which the shortest can be seen
 _LONGEST_NAME = 28  # characters of a feature's name
 
 
@@ -92,7 +93,7 @@ def plot_importances(
     ax.set_yticks(np.arange(len(order)), [_short(str(names[j])) for j in order], parse_math=False)
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlabel("importance (λ on leaving the path)")
-    ax.xaxis.set_major_locator(MaxNLocator(4))
+    _importance_axis(ax, importances[order])
     _clean(ax)
     _key(ax, {"selected": BLUE, "not selected": GREY})
     ax.tick_params(axis="y", length=0)
@@ -140,6 +141,16 @@ def _best_per_count(path: Path, validated: bool) -> list[Point]:
         if other is None or _loss(point, validated) < _loss(other, validated):
             best[point.n_selected] = point
     return [best[count] for count in sorted(best)]
+
+
+def _importance_axis(ax: Axes, shown: NDArray[np.float64]) -> None:
+    """From zero, or in logarithms where the smallest would be too short to be seen."""
+    positive = shown[shown > 0]
+    if len(positive) and positive.max() > _LONGEST_BAR * positive.min():
+        ax.set_xscale("log")
+        ax.set_xlim(positive.min() / 2, positive.max() * 1.5)
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(4))
 
 
 def _count_axis(ax: Axes, most: int) -> None:
