@@ -13,11 +13,8 @@ __all__ = ["Effects", "measure"]
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
 _BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
-_UNSEEN, _UNSEEN_MOST = (
-    2.0,
-    8.0,
-)  # price of a column without an effect of its own, where one with a clear effect costs 1
-_CROWDED = 1.5  # rows per column under which that price rises: with more columns than rows, noise fits anything
+_UNSEEN, _MOST = 2.0, 8.0  # prices of a column without an effect of its own; one with a clear effect costs 1
+_CROWDED = 1.5  # rows per column under which the price rises: with more columns than rows, noise fits anything
 _BLOCK = 256  # columns judged at a time
 
 
@@ -35,7 +32,7 @@ class Effects(NamedTuple):
         as others. An effect is clear if about one column of a table of noise would show as much.
         """
         d = len(self.chance)
-        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _UNSEEN_MOST)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _MOST)
         doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
         return unseen ** np.clip(doubt, 0, 1)
 
