@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,8 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = {"all": EXPERIMENTS, "page": ()}.get(asked.experiment, (asked.experiment,))
     cells = [cell for name in wanted for cell in _module(name).cells(options)]
     failed = runner.run(cells, store, jobs=asked.jobs, threads=asked.threads, redo=asked.redo)
-    words = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "experiments", *(words if cells else ("all",))])  # rendered, or run
+    command = (
+        f"python -m experiments all{' --quick' if asked.quick else ''}"  # what gives all of the store, in parts or not
+    )
     sections = [_module(name).page(store) for name in EXPERIMENTS]
     folder = page.write([section for section in sections if section is not None], store, command)
     print(f"{len(cells)} cells, {len(failed)} failed; pages in {folder}")

@@ -31,14 +31,13 @@ def cells(options: Options) -> list[Cell]:
 
 def page(store: Store) -> Section | None:
     """One figure per data set, with a panel per learner."""
-    found = store.all(
-        "accuracy", lambda config: config["seed"] < _SEEDS
-    )  # the same splits for every number of features
+    found = store.all("accuracy", lambda config: config["seed"] < _SEEDS)
     if not found:
         return None
     pictures = [_picture(columns(found, data=data), data) for data in names(found, "data")]
     text = (
-        f"Mean over {_SEEDS} splits, with standard errors. A dotted line is all features, a star the paper's LassoNet."
+        "Mean over up to three splits, the same for every number of features, with standard errors. A dotted line is all "
+        "features, a star the paper's LassoNet."
     )
     return Section("Accuracy against the number of features", text, pictures)
 

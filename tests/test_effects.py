@@ -45,11 +45,31 @@ def test_noise_is_dearer_where_columns_outnumber_rows():
     assert 4 < many.prices().max() <= 6
 
 
-def test_too_few_rows_or_a_constant_target_show_nothing():
-    for rows in (X[:5], X):
-        seen = measure(rows, np.ones((len(rows), 1)), np.ones(len(rows)))
-        assert (seen.chance == 1).all()
-        assert (seen.prices() == 2).all()
+@pytest.mark.parametrize("constant", [1, 0.1, 1.1, 1 / 3, 1e300])
+def test_a_constant_target_shows_nothing(constant):
+    seen = measure(X, np.full((N, 1), constant), ones)
+    assert (seen.chance == 1).all()
+    assert (seen.prices() == 2).all()
+    pair = measure(X, np.column_stack([X[:, 0], np.full(N, constant)]), ones)
+    assert pair.chance[0] < 1e-10
+    assert pair.chance[1:].min() > 1e-4
+
+
+def test_too_few_rows_show_nothing():
+    assert (measure(X[:5], X[:5, :1], np.ones(5)).chance == 1).all()
+
+
+def test_columns_of_the_largest_numbers_are_judged_like_others():
+    far = X.copy()
+    far[:, 0] = np.where(X[:, 0] > 0, 1, -1) * np.finfo(float).max
+    assert np.isfinite(measure(far, X[:, :1], ones).chance).all()
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.3, 1.7])
+def test_only_whole_weights_count_rows(factor):
+    """Weights that sum to one, or any others, must not make all columns, or none, look like noise."""
+    target = X[:, :1] + rng.normal(size=(N, 1))
+    np.testing.assert_allclose(measure(X, target, factor * ones).chance, measure(X, target, ones).chance)
 
 
 def test_a_group_costs_as_much_as_its_cheapest_feature():

@@ -13,8 +13,9 @@ __all__ = ["Effects", "measure"]
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
 _BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
-_UNSEEN, _MOST = 2.0, 8.0  # prices of a column without an effect of its own; one with a clear effect costs 1
-_CROWDED = 1.5  # rows per column under which the price rises: with more columns than rows, noise fits anything
+_UNSEEN, _DEAREST = 2.0, 8.0  # prices of a column without an effect of its own; one with a clear effect costs 1
+_CROWDED = 1.5  # rows per column under which the price rises: noise fits few rows as well as anything
+_ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
 _BLOCK = 256  # columns judged at a time
 
 
@@ -29,10 +30,11 @@ class Effects(NamedTuple):
         """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
 
         A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
-        as others. An effect is clear if about one column of a table of noise would show as much.
+        as others. An effect is clear if about one column of a table of noise would show as much; with heavy tails and
+        classes of a few rows, more of them do.
         """
         d = len(self.chance)
-        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _MOST)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST)
         doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
         return unseen ** np.clip(doubt, 0, 1)
 
@@ -41,9 +43,11 @@ def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
-    chance about one column of a table is taken for a bent one with an effect.
+    chance about one column of a table is taken for a bent one with an effect. Whole weights count rows, others only say how
+    much a row matters relative to the rest.
     """
-    n, share = weights.sum(), weights / weights.sum()
+    n = float(weights.sum() if np.all(weights % 1 == 0) else np.count_nonzero(weights))
+    share = weights / weights.sum()
     target = _centred(target, share)
     total = share @ np.square(target)
     target, total = target[:, total > 0], total[total > 0, None]
@@ -70,10 +74,15 @@ def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: flo
 
 
 def _centred(table: Floats, share: Floats) -> Floats:
-    """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish."""
+    """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish.
+
+    What is left of a constant column is rounding, which would look like an effect.
+    """
+    largest = np.abs(table).max(axis=0)
+    table = np.ldexp(table, -np.frexp(largest)[1] - 1)  # exact
     centred = table - share @ table
     farthest = np.abs(centred).max(axis=0)
-    return centred / np.where(farthest > 0, farthest, 1)
+    return np.where(farthest > _ROUNDING, centred / np.where(farthest > 0, farthest, 1), 0)
 
 
 def _explained(X: Floats, target: Floats, share: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

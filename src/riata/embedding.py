@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedding", "affordable", "identity", "learn"]
+__all__ = ["Embedding", "affordable_pieces", "identity", "learn"]
 
 Floats = NDArray[np.float64]
 _PIECES = 6  # of one column, where there are rows enough
@@ -54,7 +54,7 @@ class Embedding:
         return values
 
 
-def affordable(n_rows: int) -> int:
+def affordable_pieces(n_rows: int) -> int:
     """Return how many pieces a column of so many rows can afford."""
     return int(np.clip(n_rows // _ROWS, 1, _PIECES))
 

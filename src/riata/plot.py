@@ -149,6 +149,7 @@ def _importance_axis(ax: Axes, shown: NDArray[np.float64]) -> None:
     if len(positive) and positive.max() > _LONGEST_BAR * positive.min():
         ax.set_xscale("log")
         ax.set_xlim(positive.min() / 2, positive.max() * 1.5)
+        ax.set_xlabel(f"{ax.get_xlabel()}, logarithmic")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(4))
 

@@ -6,8 +6,8 @@ For every replica r with its own sample weights w, λ and M:
                + γ_skip ‖skip‖²
     subject to ‖first_j‖∞ ≤ M ‖skip_j‖₂  for every feature (or group of features) j
 
-c_j are the costs of the features; a_j is 1 or, with an ``adaptive`` penalty, larger for features that were weak where the
-solver started from.
+c_j are the prices of the features, the user's costs among them; a_j is 1 or, with an ``adaptive`` penalty, larger for
+features that were weak where the solver started from.
 """
 
 from __future__ import annotations

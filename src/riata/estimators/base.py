@@ -50,13 +50,21 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
     return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
 
 
-def _shared(prices: NDArray[np.float64], ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Give all features of a group the price of its cheapest."""
+def _prices(
+    embedded: embedding.Embedding, seen: effects.Effects | None, ids: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """Price features by the pieces they have become and, if effects are to count, by what they show.
+
+    All features of a group have one price: its mean number of pieces, times what its clearest feature costs.
+    """
+    pieces = embedded.n_pieces.astype(np.float64)
+    shown = np.ones(len(pieces)) if seen is None else seen.prices()
     if ids is None:
-        return prices
+        return pieces * shown
     lowest = np.full(ids.max() + 1, np.inf)
-    np.minimum.at(lowest, ids, prices)
-    return lowest[ids]
+    np.minimum.at(lowest, ids, shown)
+    sizes = np.maximum(np.bincount(ids), 1)
+    return (np.bincount(ids, pieces) / sizes * lowest)[ids]
 
 
 class BaseLassoNet(SelectorMixin, BaseEstimator):
@@ -392,10 +400,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         if adaptive or (self.embedding == "auto" and self.M):
             seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        prices = embedded.n_pieces.astype(np.float64)
-        if seen and adaptive:
-            prices *= seen.prices()
-        costs = costs * _shared(prices, ids)
+        costs = costs * _prices(embedded, seen if adaptive else None, ids)
         self._scaling = (
             scaling.learn(rows.X[:n_fit], fit_weights, embedded)
             if self.standardize
@@ -436,8 +441,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
         if self.embedding is None or (self.embedding == "auto" and not self.M):
             return embedding.identity(X.shape[1])
-        pieces = embedding.affordable(len(X)) if isinstance(self.embedding, str) else self.embedding
-        return embedding.learn(X, weights, pieces, seen.bent if seen and self.embedding == "auto" else None)
+        pieces = embedding.affordable_pieces(len(X)) if isinstance(self.embedding, str) else self.embedding
+        return embedding.learn(X, weights, pieces, None if seen is None or self.embedding != "auto" else seen.bent)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)

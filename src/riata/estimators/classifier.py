@@ -147,7 +147,8 @@ class LassoNetClassifier(ClassifierMixin, BaseLassoNet):
         per_class[present] = compute_class_weight(
             self.class_weight, classes=self.classes_[present], y=self.classes_[codes], sample_weight=weights
         )
-        return weights * check.class_weights(per_class)[codes]
+        weighted = weights * check.class_weights(per_class)[codes]
+        return weighted * (weights.sum() / weighted.sum())  # classes share what there is: only their ratios matter
 
     def _codes(self, target: NDArray[np.float64]) -> NDArray[np.int64]:
         return target[:, 0].astype(np.int64) if target.shape[1] == 1 else target.argmax(axis=1)

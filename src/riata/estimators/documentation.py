@@ -19,8 +19,8 @@ hidden_dims : tuple of int, default=(100,)
         Exponent of an adaptive penalty. At each point the price of a feature is its cost times (mean / own norm of linear
         weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk
         less, so that of several columns that say the same one takes over. A column that shows no effect on the target by
-        itself costs up to twice as much as one that does (eight times where columns far outnumber rows). 0 is the penalty
-        of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
+        itself costs up to twice as much as one that does (eight times where columns far outnumber rows), whatever the
+        exponent. 0 with ``embedding=None`` is the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
     lambda_start : float, optional
         First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
