@@ -61,7 +61,7 @@ def page(store: Store) -> Section | None:
         seconds = [mean([result["scores"]["seconds"] for result in columns(one, data=name)]) for name in data]
         rows.append([method, str(runs), *(number(value) for value in seconds)])
     text = (
-        "Seconds to know the best k features for every k of 10, 20, …, 100 (or as many as there are). Measured where nothing "
-        "else runs only if the cells were run one at a time (--jobs 1)."
+        "Seconds to know the best k features for every k of 10, 20, …, 100 (or as many as there are), on the machine as it "
+        "was, with whatever else ran on it."
     )
     return Section("The cost of every number of features", text, [Table(["method", "runs", *data], rows, "Seconds")])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import f_oneway
 
-from riata import LassoNetClassifier
+from riata import embedding
 from riata.effects import measure
+from riata.estimators.prepare import prices
 
 rng = np.random.default_rng(0)
 N = 200
@@ -72,13 +73,20 @@ def test_only_whole_weights_count_rows(factor):
     np.testing.assert_allclose(measure(X, target, factor * ones).chance, measure(X, target, ones).chance)
 
 
-def test_a_group_costs_as_much_as_its_cheapest_feature():
-    """Two columns of noise in a group with a strong one: the group must not be taken for noise."""
+def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_number_of_pieces():
     table = np.hstack([X, rng.normal(size=(N, 27))])
-    groups = [[0, 10, 11], *([j] for j in range(30) if j not in (0, 10, 11))]
-    y = X[:, 0] + 0.3 * rng.normal(size=N) > 0
-    model = LassoNetClassifier((5,), groups=groups, n_features_to_select=3, random_state=0).fit(table, y)
-    assert np.flatnonzero(model.selected_).tolist() == [0, 10, 11]
+    seen = measure(table, X[:, :1], ones)
+    pieces = embedding.learn(table, ones, 4, np.arange(30) == 2)  # one column in four pieces
+    groups = np.arange(30)
+    groups[[10, 0]] = 1  # noise, and the clear column behind it
+    groups[3] = 2
+    _, groups = np.unique(groups, return_inverse=True)
+    alone, together = prices(pieces, seen, None), prices(pieces, seen, groups)
+    assert alone[0] == 1 < alone[10]
+    assert together[[0, 1, 10]].tolist() == [1, 1, 1]
+    assert alone[2] == pytest.approx(4 * seen.prices()[2])
+    assert together[2] == together[3] == pytest.approx(2.5 * seen.prices()[2:4].min())
+    assert prices(pieces, None, None)[:4].tolist() == [1, 1, 4, 1]
 
 
 def test_columns_are_bent_whose_effect_a_line_hardly_shows():

@@ -158,12 +158,3 @@ def test_a_weak_bent_column_does_not_pass_for_a_strong_one():
         order = np.argsort(-model.feature_importances_)
         assert set(order[:3]) == {0, 1, 2}
         assert order[3] == 3
-
-
-def test_pieces_are_paid_for_in_a_group_too():
-    """A weak bent column and one of noise together must not pass for a strong column."""
-    table = rng.normal(size=(600, 12))
-    y = table[:, 0] + table[:, 1] + table[:, 2] + 0.4 * np.abs(table[:, 3]) + 0.2 * rng.normal(size=600)
-    groups = [[3, 11], *([j] for j in range(11) if j != 3)]
-    model = LassoNetRegressor((10,), groups=groups, random_state=0).fit(table, y)
-    assert set(np.argsort(-model.feature_importances_)[:3]) == {0, 1, 2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, scaling
+from riata.estimators.prepare import Rows, merged, prices
 from riata.losses import Loss
 from riata.network import Network, Pass, Weights
 from riata.path import Grid, Path, Point, debias, follow
@@ -26,45 +27,6 @@ from riata.solver import Solver
 from riata.stopping import Stopping, affordable
 
 _ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to train on, then rows to validate on, with targets as the network sees them."""
-
-    X: NDArray[np.floating]
-    target: NDArray[np.float64]  # (n, o), not yet scaled
-    weights: NDArray[np.float64]
-    n_fit: int
-
-
-def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArray[np.float64]) -> Rows:
-    """Put rows to train on in an order of their own and add up the weights of equal ones.
-
-    A path amplifies the rounding errors of sums. In this form a row of weight two is the row twice to the last bit, and the
-    order of the rows says nothing.
-    """
-    joint = np.ascontiguousarray(np.hstack([X, target]))
-    whole = joint.view(np.dtype((np.void, joint.dtype.itemsize * joint.shape[1])))[:, 0]
-    _, first, where = np.unique(whole, return_index=True, return_inverse=True)
-    return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
-
-
-def _prices(
-    embedded: embedding.Embedding, seen: effects.Effects | None, ids: NDArray[np.int64] | None
-) -> NDArray[np.float64]:
-    """Price features by the pieces they have become and, if effects are to count, by what they show.
-
-    All features of a group have one price: its mean number of pieces, times what its clearest feature costs.
-    """
-    pieces = embedded.n_pieces.astype(np.float64)
-    shown = np.ones(len(pieces)) if seen is None else seen.prices()
-    if ids is None:
-        return pieces * shown
-    lowest = np.full(ids.max() + 1, np.inf)
-    np.minimum.at(lowest, ids, shown)
-    sizes = np.maximum(np.bincount(ids), 1)
-    return (np.bincount(ids, pieces) / sizes * lowest)[ids]
 
 
 class BaseLassoNet(SelectorMixin, BaseEstimator):
@@ -400,7 +362,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         if adaptive or (self.embedding == "auto" and self.M):
             seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        costs = costs * _prices(embedded, seen if adaptive else None, ids)
+        costs = costs * prices(embedded, seen if adaptive else None, ids)
         self._scaling = (
             scaling.learn(rows.X[:n_fit], fit_weights, embedded)
             if self.standardize

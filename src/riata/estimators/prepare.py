@@ -1,0 +1,48 @@
+"""What a problem is posed from: rows in one order, and what the features cost beside the user's own costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riata.effects import Effects
+from riata.embedding import Embedding
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to train on, then rows to validate on, with targets as the network sees them."""
+
+    X: NDArray[np.floating]
+    target: NDArray[np.float64]  # (n, o), not yet scaled
+    weights: NDArray[np.float64]
+    n_fit: int
+
+
+def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArray[np.float64]) -> Rows:
+    """Put rows to train on in an order of their own and add up the weights of equal ones.
+
+    A path amplifies the rounding errors of sums. In this form a row of weight two is the row twice to the last bit, and the
+    order of the rows says nothing.
+    """
+    joint = np.ascontiguousarray(np.hstack([X, target]))
+    whole = joint.view(np.dtype((np.void, joint.dtype.itemsize * joint.shape[1])))[:, 0]
+    _, first, where = np.unique(whole, return_index=True, return_inverse=True)
+    return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
+
+
+def prices(embedded: Embedding, seen: Effects | None, ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Price features by the pieces they have become and, if effects are to count, by what they show.
+
+    All features of a group have one price: its mean number of pieces, times what its clearest feature costs.
+    """
+    pieces = embedded.n_pieces.astype(np.float64)
+    shown = np.ones(len(pieces)) if seen is None else seen.prices()
+    if ids is None:
+        return pieces * shown
+    lowest = np.full(ids.max() + 1, np.inf)
+    np.minimum.at(lowest, ids, shown)
+    sizes = np.maximum(np.bincount(ids), 1)
+    return (np.bincount(ids, pieces) / sizes * lowest)[ids]
