@@ -20,6 +20,7 @@ __all__ = [
     "labels",
     "lambda_seq",
     "number",
+    "numeric_frame",
     "per_stage",
     "reachable",
     "sample_weight",
@@ -112,6 +113,24 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
         found = "1 row only" if weights.any() else "no row: it is zero for every row"
         raise ValueError(f"sample_weight must be positive for at least two rows; it is for {found}")
     return weights
+
+
+def numeric_frame(X: Any, who: str) -> Any:
+    """Turn the object columns of a data frame, such as numbers with pd.NA, into floats; name those that hold other things."""
+    if not (hasattr(X, "dtypes") and hasattr(X, "assign")):
+        return X
+    texts, numeric = [], {}
+    for name in X.columns[[str(dtype) in ("object", "str", "string", "category") for dtype in X.dtypes]]:
+        column = X[name]
+        try:
+            numeric[name] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
+        except (TypeError, ValueError):
+            texts.append(name)
+    if texts:
+        raise ValueError(
+            f"{who} needs numbers; there is text in {_some(texts)}: drop these columns, or encode them first"
+        )
+    return X.assign(**numeric) if numeric else X
 
 
 def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, what: str) -> list[int]:
@@ -227,6 +246,10 @@ def _listed(name: str, value: Any, like: str) -> list[Any]:
     if not isinstance(value, Iterable) or isinstance(value, str):
         raise ValueError(f"{name} must be a sequence such as {like}; got {value!r}")
     return list(value)
+
+
+def _some(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:10])) + (" …" if len(names) > 10 else "")
 
 
 def _named(columns: Any, names: NDArray[np.object_] | None) -> str:

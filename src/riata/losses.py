@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["BinaryCrossEntropy", "CrossEntropy", "Loss", "SquaredError"]
+__all__ = ["BinaryCrossEntropy", "CrossEntropy", "Loss", "ReconstructionError", "SquaredError"]
 
 
 class Loss(Protocol):
@@ -28,6 +29,24 @@ class SquaredError:
         """Return ‖output − target‖² and 2 (output − target)."""
         residual = output - target
         return residual.square().sum(-1), residual.mul_(2)
+
+
+class ReconstructionError:
+    """Squared error over the entries of a table that are there to be reconstructed; NaN marks the others.
+
+    Parameters
+    ----------
+    n_entries : float
+        How many entries of a row count on average: the mean over rows is then the mean over entries.
+    """
+
+    def __init__(self, n_entries: float):
+        self.n_entries = n_entries
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ‖output − target‖² / n_entries over the entries that count, and its derivative."""
+        residual = torch.where(target.isnan(), 0.0, output - target)
+        return residual.square().sum(-1).div_(self.n_entries), residual.mul_(2 / self.n_entries)
 
 
 class BinaryCrossEntropy:

@@ -18,7 +18,7 @@ from riata.stopping import Stopping
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "follow", "mean_and_error"]
+__all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "follow", "mean_and_error", "points"]
 
 Floats = NDArray[np.float64]
 _LONGEST_STRIDE = 2.0  # ratio of two neighbouring λ, unless the multiplier itself is larger
@@ -239,7 +239,7 @@ def follow(
 
     def record(solution: Solution, lambda_: Floats) -> Weights:
         replicas = np.flatnonzero(~arrived)
-        for r, point in zip(replicas, _points(solver, solution, lambda_, replicas), strict=True):
+        for r, point in zip(replicas, points(solver, solution, lambda_, replicas), strict=True):
             track = tracks[r]
             if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
                 track.pop()  # of the points before the first departure only the last is of interest
@@ -301,7 +301,7 @@ def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | No
     else:
         start = Weights(fresh.rows[:, columns], fresh.upper)
     solution = refitter.minimise(refitter.feasible(start), start.upper.new_zeros(1), stopping)
-    refitted = _points(refitter, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
+    refitted = points(refitter, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
     weights = replace(refitted.weights, columns=point.weights.columns[refitted.weights.columns])
     return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)
 
@@ -387,7 +387,7 @@ def first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
     return np.where(low > 0, low, high)
 
 
-def _points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
+def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
     """Bring the solutions of some replicas to the host, in few transfers for all of them."""
     problem, look = solver.problem, solution.look
     if not np.isfinite(look.objective[replicas]).all():
@@ -400,14 +400,14 @@ def _points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArr
     rows, upper = solution.weights.rows[:, anywhere].cpu().numpy(), solution.weights.upper.cpu().numpy()
     masks, known, source = selected.cpu().numpy(), anywhere.cpu().numpy(), problem.source
     val_losses = None if look.val_losses is None else look.val_losses.cpu().double().numpy()
-    points = []
+    found = []
     for r in replicas:
         here = masks[r, known]
         own = rows[r] if len(replicas) == 1 and here.all() else rows[r, here]
         chosen = np.zeros(source.max() + 1, dtype=bool)
         chosen[source[known[here]]] = True
         losses, val_loss, se = _validation(solver, val_losses, r)
-        points.append(
+        found.append(
             Point(
                 lambda_=float(lambda_[r]),
                 selected=chosen,
@@ -428,7 +428,7 @@ def _points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArr
                 val_losses=losses,
             )
         )
-    return points
+    return found
 
 
 def _validation(solver: Solver, val_losses: Floats | None, r: int) -> tuple[Floats | None, float, float]:

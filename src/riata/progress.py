@@ -47,5 +47,10 @@ class PathProgress:
         text = f"λ {point.lambda_:9.3g}   {point.n_selected:5d} features   loss {loss:7.4f}"
         self._bar.update(self._task, completed=max(done, 0.0), description=text)
 
+    def train(self, passes: int, error: float) -> None:
+        """Show how far the training of a model without a penalty is."""
+        if self._task is not None:
+            self._bar.update(self._task, description=f"training   {passes:5d} passes   error {error:7.4f}")
+
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._bar.stop()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from riata.embedding import Embedding
 
-__all__ = ["Scaling", "identity", "learn"]
+__all__ = ["Scaling", "identity", "learn", "learn_known"]
 
 LONGEST = 5.0  # no training value lies farther than this from the mean after scaling
 _BLOCK = 512  # columns handled at a time, so that float64 copies stay small
@@ -73,6 +73,19 @@ def learn(
         relative = np.maximum(np.sqrt(w @ np.square(values)), 1 / longest)
         scale[block] = np.where(varies, farthest * relative, 0)
     return Scaling(center, scale)
+
+
+def learn_known(X: NDArray[np.floating], known: NDArray[np.bool_], longest: float = LONGEST) -> Scaling:
+    """Do the same for a table with gaps, from its known entries; a column without any is one of zeros."""
+    counts = np.maximum(known.sum(axis=0), 1)
+    values = np.where(known, X, 0).astype(np.float64)
+    center = values.sum(axis=0) / counts
+    values = np.where(known, values - center, 0)
+    farthest = np.abs(values).max(axis=0, initial=0)
+    varies = farthest > 1e-12 * np.abs(center)
+    values /= np.where(varies, farthest, 1)
+    relative = np.maximum(np.sqrt(np.square(values).sum(axis=0) / counts), 1 / longest)
+    return Scaling(center, np.where(varies, farthest * relative, 0))
 
 
 def _block(X: NDArray[np.floating], columns: NDArray[np.int64], embedding: Embedding | None) -> NDArray[np.float64]:

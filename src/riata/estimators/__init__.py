@@ -1,7 +1,9 @@
 """scikit-learn estimators: they store parameters and call the other rooms."""
 
+from riata.estimators.autoencoder import LassoNetAutoencoder
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.function import lassonet_path
+from riata.estimators.imputer import LassoNetImputer
 from riata.estimators.regressor import LassoNetRegressor
 
-__all__ = ["LassoNetClassifier", "LassoNetRegressor", "lassonet_path"]
+__all__ = ["LassoNetAutoencoder", "LassoNetClassifier", "LassoNetImputer", "LassoNetRegressor", "lassonet_path"]

@@ -1,35 +1,32 @@
-"""What all estimators share: from checked data to a path, and from a path to a usable model."""
+"""From checked data to a path: what all estimators that select features of X share."""
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, scaling
+from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.losses import Loss
 from riata.network import Network, Pass, Weights
-from riata.path import Grid, Path, Point, debias, follow
+from riata.path import Grid, debias, follow
 from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
 from riata.solver import Solver
 from riata.stopping import Stopping, affordable
 
-_ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
 
-
-class BaseLassoNet(SelectorMixin, BaseEstimator):
+class BaseLassoNet(SelectorMixin, PathModel):
     """Common constructor, path and choice; subclasses say what the target looks like to the network."""
 
     def __init__(
@@ -113,33 +110,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
 
     # Fitting.
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-    ) -> Self:
-        """Follow the path from the dense model to the empty one and choose a point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, without gaps. Column names of a data frame are kept.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target.
-        sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights; a row of weight 0 is left out, one of weight 2 counts as two.
-        X_val, y_val : array-like, optional
-            Rows to validate on instead of a random part of X.
-
-        Returns
-        -------
-        self
-            The fitted estimator, at the chosen point.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+        """Follow the path from the dense model to the empty one and choose a point."""
         grid, dense, sparse = self._settings()
         X, target, weights = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
@@ -166,79 +138,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             chosen = debias(solver, chosen, dense, fresh)
         return self.load(chosen)
 
-    def path(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-    ) -> Path:
-        """Fit, and return the path; :meth:`load` moves the model to any of its points."""
-        return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
-
-    def load(self, point: Point) -> Self:
-        """Move the fitted model to a point of its path."""
-        check_is_fitted(self, "path_")
-        if len(point.selected) != self.n_features_in_:
-            raise ValueError(
-                f"the point has {len(point.selected)} features; the model was fitted with {self.n_features_in_}"
-            )
-        self.point_ = point
-        return self
-
-    def at(self, *, n_features: int | None = None, lambda_: float | None = None) -> Self:
-        """Return the same fit at another point, without training.
-
-        Parameters
-        ----------
-        n_features : int, optional
-            The densest point with at most so many features.
-        lambda_ : float, optional
-            The last point whose λ does not exceed this one; 0 is the dense model.
-        """
-        check_is_fitted(self, "path_")
-        if (n_features is None) == (lambda_ is None):
-            raise ValueError("give one of n_features and lambda_")
-        if n_features is not None:
-            index = choose.at_most(self.path_, check.whole("n_features", n_features))
-        else:
-            index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
-        shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
-        return copy.deepcopy(self, shared).load(self.path_[index])
-
     # The fitted model.
-
-    @property
-    def selected_(self) -> NDArray[np.bool_]:
-        """Mask of the features in the model."""
-        check_is_fitted(self, "point_")
-        return self.point_.selected
-
-    @property
-    def n_selected_(self) -> int:
-        """Number of features in the model."""
-        check_is_fitted(self, "point_")
-        return self.point_.n_selected
-
-    @property
-    def lambda_(self) -> float:
-        """The penalty of the chosen point."""
-        check_is_fitted(self, "point_")
-        return self.point_.lambda_
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """λ at which each feature leaves the path for good; larger is more important, and no two are equal."""
-        check_is_fitted(self, "path_")
-        return self.path_.importances()
-
-    @property
-    def n_iter_(self) -> int:
-        """Passes over the training rows along the whole path."""
-        check_is_fitted(self, "path_")
-        return max(1, sum(point.n_iters for point in self.path_))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_
@@ -260,7 +160,9 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
     def _output(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what the network says for rows of X, on the scale of the target, (n, o); always in float64."""
         check_is_fitted(self, "point_")
-        checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self._output_of(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+
+    def _output_of(self, checked: NDArray[np.floating]) -> NDArray[np.float64]:
         weights = self.point_.weights
         Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.columns, self._embedding))
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
@@ -278,52 +180,18 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
     # Steps of fit.
 
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
-        """Check every parameter that can be checked without data, before any training."""
-        check.number("M", self.M, high=1e6)
         check.embedding(self.embedding)
-        if not isinstance(self.adaptive, str) or self.adaptive != "auto":
-            check.number("adaptive", self.adaptive, high=4)
-        for name in ("gamma", "gamma_skip"):
-            check.number(name, getattr(self, name))
-        check.number("learning_rate", self.learning_rate, above=True)
         check.number("dropout", self.dropout, high=0.99)
-        check.number("val_size", self.val_size, high=0.9)
         if self.batch_size is not None:
             check.whole("batch_size", self.batch_size, 1)
-        check.one_of("refit", self.refit, (False, "warm", "scratch"))
-        check.one_of("dtype", self.dtype, ("float32", "float64"))
-        if self.n_features_to_select is not None:
-            check.whole("n_features_to_select", self.n_features_to_select, 1)
-        if isinstance(self.select, str):
-            check.one_of("select", self.select, ("1se", "best"))
-        else:
-            check.number("select", self.select)
-        tol = check.tolerance(self.tol)
-        n_iters = check.per_stage("n_iters", self.n_iters, 1, optional=True)
-        if n_iters[0] is None:
-            raise ValueError("n_iters: the first number, for the dense model, must be given; the second may be None")
-        patience = check.per_stage("patience", self.patience, 1, optional=True)
-        start = (
-            None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
-        )
-        multiplier = check.number("path_multiplier", self.path_multiplier, 1.0, above=True)
-        grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
-        return (
-            grid,
-            Stopping(n_iters[0], patience[0], tol, keep_judged=True),
-            Stopping(n_iters[1] or 0, patience[1], tol),
-        )
+        return super()._settings()
 
-    def _given_groups(self) -> Any:
-        if self.groups is not None and self.feature_groups is not None:
-            raise ValueError("groups is another name for feature_groups: give one of them")
-        return self.feature_groups if self.groups is None else self.groups
+    def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        return validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **how)
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
         """Check X, y and weights, and leave out rows of weight zero."""
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, ensure_min_samples=2
-        )
+        X, y = self._validated(X, y, ensure_min_samples=2)
         if self.n_features_to_select is not None and self.n_features_to_select > X.shape[1]:
             raise ValueError(f"n_features_to_select={self.n_features_to_select} exceeds the {X.shape[1]} features of X")
         weights = check.sample_weight(sample_weight, len(X))
@@ -338,9 +206,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
         if X_val is not None:
-            X_val, y_val = validate_data(
-                self, X_val, y_val, reset=False, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False
-            )
+            X_val, y_val = self._validated(X_val, y_val, reset=False)
             held_out = self._check_y(y_val, fitting=False)
             stacked = np.vstack([X, X_val]), np.vstack([target, held_out])
             return Rows(*stacked, np.append(weights, self._class_weights(held_out, np.ones(len(X_val)))), len(X))
@@ -357,10 +223,8 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
-        adaptive = (_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive)
-        seen = None
-        if adaptive or (self.embedding == "auto" and self.M):
-            seen = effects.measure(rows.X[:n_fit], rows.target[:n_fit], fit_weights)
+        adaptive = self._exponent()
+        seen = self._effects(rows) if adaptive or (self.embedding == "auto" and self.M) else None
         self._embedding = embedded = self._learn_embedding(rows, seen)
         costs = costs * prices(embedded, seen if adaptive else None, ids)
         self._scaling = (
@@ -372,7 +236,7 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]
         self._target_scaling = self._scale_target(rows.target[:n_fit], fit_weights)
         self._network = Network(rows.target.shape[1], check.hidden_dims(self.hidden_dims))
-        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        device = self._device()
 
         def tensor(array: Any) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(device)
@@ -397,6 +261,10 @@ class BaseLassoNet(SelectorMixin, BaseEstimator):
             adaptive=adaptive,
             embedded=embedded.source,
         )
+
+    def _effects(self, rows: Rows) -> effects.Effects | None:
+        """Measure what each column shows by itself, where it may count."""
+        return effects.measure(rows.X[: rows.n_fit], rows.target[: rows.n_fit], rows.weights[: rows.n_fit])
 
     def _learn_embedding(self, rows: Rows, seen: effects.Effects | None) -> embedding.Embedding:
         """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""

@@ -13,15 +13,15 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from riata import check
-from riata.estimators.base import BaseLassoNet
 from riata.estimators.documentation import documented
+from riata.estimators.supervised import Supervised
 from riata.losses import BinaryCrossEntropy, CrossEntropy, Loss
 
 __all__ = ["LassoNetClassifier"]
 
 
 @documented
-class LassoNetClassifier(ClassifierMixin, BaseLassoNet):
+class LassoNetClassifier(ClassifierMixin, Supervised):
     """Classifier that says which few features matter and uses only those.
 
     A residual network f(x) = skip(x) + g(x) is trained to minimise the cross-entropy plus λ Σ ‖skip_j‖, where feature j may

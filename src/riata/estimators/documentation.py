@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 __all__ = ["documented"]
 
 _PARAMETERS = """\
@@ -89,6 +92,11 @@ selected_ : bool array of shape (n_features,)
 
 
 def documented(cls: type) -> type:
-    """Fill the shared lists of parameters and attributes into a class docstring."""
-    cls.__doc__ = (cls.__doc__ or "").replace("<parameters>", _PARAMETERS).replace("<attributes>", _ATTRIBUTES)
+    """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself."""
+    doc = cls.__doc__ or ""
+    known = inspect.signature(cls).parameters
+    entries = re.split(r"\n    (?=\S)", _PARAMETERS)  # an entry begins at the margin, its description is indented
+    shared = [text for text in entries if text.split(",")[0].split(" ")[0] in known]
+    missing = [text for text in shared if f"    {text.split(' : ')[0]} : " not in doc]
+    cls.__doc__ = doc.replace("<parameters>", "\n    ".join(missing)).replace("<attributes>", _ATTRIBUTES)
     return cls

@@ -8,9 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from riata import check
-from riata.estimators.base import BaseLassoNet
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.regressor import LassoNetRegressor
+from riata.estimators.supervised import Supervised
 from riata.path import Grid, Path
 from riata.problem import Problem
 from riata.solver import Solver
@@ -19,7 +19,7 @@ from riata.stopping import Stopping
 __all__ = ["lassonet_path"]
 
 
-class _Falling(BaseLassoNet):
+class _Falling(Supervised):
     """Follows λ downwards. Features have to come in at any time, so none is ever left out of the arithmetic."""
 
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:

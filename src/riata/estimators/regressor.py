@@ -10,15 +10,15 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 
 from riata import scaling
-from riata.estimators.base import BaseLassoNet
 from riata.estimators.documentation import documented
+from riata.estimators.supervised import Supervised
 from riata.losses import Loss, SquaredError
 
 __all__ = ["LassoNetRegressor"]
 
 
 @documented
-class LassoNetRegressor(RegressorMixin, BaseLassoNet):
+class LassoNetRegressor(RegressorMixin, Supervised):
     """Regressor that says which few features matter and uses only those; for one target or several.
 
     A residual network f(x) = skip(x) + g(x) is trained to minimise the mean squared error (summed over targets) plus

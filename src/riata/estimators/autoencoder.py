@@ -1,0 +1,209 @@
+"""Selection without a target: the few columns from which all columns can be reconstructed."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from riata import check, scaling
+from riata.estimators.base import BaseLassoNet
+from riata.estimators.documentation import documented
+from riata.estimators.prepare import Rows
+from riata.losses import Loss, ReconstructionError
+from riata.path import Path
+
+__all__ = ["LassoNetAutoencoder"]
+
+
+@documented
+class LassoNetAutoencoder(BaseLassoNet):
+    """Select the few columns from which all columns can be reconstructed; needs no target.
+
+    A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to minimise the mean squared
+    error over all entries plus λ Σ ‖skip_j‖, where ‖skip_j‖ is the norm over all outputs: a column leaves for all of them at
+    once. λ grows from 0, the dense model, until no column is left. A narrow layer among ``hidden_dims`` makes g an
+    auto-encoder with a bottleneck; the linear part goes past it.
+
+    Parameters
+    ----------
+    <parameters>
+
+    Attributes
+    ----------
+    <attributes>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from riata import LassoNetAutoencoder
+    >>> X, _ = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LassoNetAutoencoder(hidden_dims=(20,), n_features_to_select=2, random_state=0).fit(X)
+    >>> few = model.transform(X)
+    >>> model.inverse_transform(few).shape
+    (150, 4)
+    >>> bool(model.score(X) > 0.8)
+    True
+    """
+
+    embedding = None  # a column is its own target: a straight line shows all of it
+
+    def __init__(
+        self,
+        hidden_dims=(100,),
+        *,
+        M=10.0,
+        adaptive="auto",
+        lambda_start=None,
+        lambda_seq=None,
+        path_multiplier=1.02,
+        gamma=1e-4,
+        gamma_skip=0.0,
+        dropout=0.0,
+        batch_size=None,
+        learning_rate=1e-3,
+        n_iters=(1000, None),
+        patience=(50, 10),
+        tol=1e-4,
+        val_size=0.2,
+        groups=None,
+        feature_groups=None,
+        feature_costs=None,
+        n_features_to_select=None,
+        select="1se",
+        refit=False,
+        standardize=True,
+        dtype="float32",
+        device=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.hidden_dims = hidden_dims
+        self.M = M
+        self.adaptive = adaptive
+        self.lambda_start = lambda_start
+        self.lambda_seq = lambda_seq
+        self.path_multiplier = path_multiplier
+        self.gamma = gamma
+        self.gamma_skip = gamma_skip
+        self.dropout = dropout
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.n_iters = n_iters
+        self.patience = patience
+        self.tol = tol
+        self.val_size = val_size
+        self.groups = groups
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.n_features_to_select = n_features_to_select
+        self.select = select
+        self.refit = refit
+        self.standardize = standardize
+        self.dtype = dtype
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+    ) -> Self:
+        """Follow the path from the dense model to the empty one and choose a point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, without gaps (:class:`LassoNetImputer` takes tables with gaps). Column names of a data frame are kept.
+        y : None
+            Not used; here for scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; a row of weight 0 is left out, one of weight 2 counts as two.
+        X_val : array-like, optional
+            Rows to validate on instead of a random part of X.
+
+        Returns
+        -------
+        self
+            The fitted estimator, at the chosen point.
+        """
+        return self._fit(X, None, sample_weight, X_val, X_val)
+
+    def path(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+    ) -> Path:
+        """Fit, and return the path; :meth:`load` moves the model to any of its points."""
+        return self.fit(X, None, sample_weight, X_val=X_val).path_
+
+    def reconstruct(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the network's estimate of every entry of X, the selected columns included, from the selected columns."""
+        return self._output(X)
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return all columns from the selected ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_selected_)
+            What :meth:`transform` returns.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            The selected columns as they are, and the network's estimate of the others.
+        """
+        check_is_fitted(self, "point_")
+        selected = self.selected_
+        measured = check_array(X, dtype=np.float64, ensure_min_features=0)
+        if measured.shape[1] != self.n_selected_:
+            raise ValueError(f"X must hold the {self.n_selected_} selected columns; got {measured.shape[1]} columns")
+        table = np.zeros((len(measured), self.n_features_in_))
+        table[:, selected] = measured
+        table[:, ~selected] = self._output_of(table)[:, ~selected]
+        return table
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of the variance of X that the reconstruction explains.
+
+        Every column counts on the scale it was trained on, with deviations taken from the training rows' mean: 1 is a perfect
+        reconstruction, 0 is as good as the means of the columns.
+        """
+        check_is_fitted(self, "point_")
+        checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        weights = np.ones(len(checked)) if sample_weight is None else check.sample_weight(sample_weight, len(checked))
+        scale = self._target_scaling.scale
+        missed = weights @ np.square((checked - self._output_of(checked)) / scale).sum(axis=1)
+        spread = weights @ np.square((checked - self._means) / scale).sum(axis=1)
+        return float(1 - missed / spread) if spread > 0 else float(missed <= 0)
+
+    # What the base class asks for.
+
+    def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        checked = validate_data(self, X, dtype=[np.float64, np.float32], **how)
+        return checked, checked
+
+    def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
+        return np.asarray(y, dtype=np.float64)
+
+    def _loss(self) -> Loss:
+        return ReconstructionError(self.n_features_in_)
+
+    def _effects(self, rows: Rows) -> None:
+        return None
+
+    def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
+        self._means = np.average(target, axis=0, weights=weights)
+        scale = self._scaling.scale
+        return scaling.Scaling(self._scaling.center, np.where(scale > 0, scale, 1.0))

@@ -1,0 +1,396 @@
+"""Matrix completion: fill the gaps of a table, from as few of its columns as you like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.impute import MissingIndicator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from riata import check, choose, completion, lowrank, scaling
+from riata.completion import Completer, Gaps, Trained, Training
+from riata.estimators.documentation import documented
+from riata.estimators.model import PathModel
+from riata.network import Network
+from riata.path import Grid, Path, Point, follow
+from riata.progress import PathProgress
+from riata.stopping import Stopping, affordable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LassoNetImputer"]
+
+_FEW = 5  # known entries of a column of which none is held out to validate on
+_SCORED = 0.1  # share of the known entries that a score hides
+
+
+@documented
+class LassoNetImputer(TransformerMixin, PathModel):
+    """Fill the gaps of a table with a network, and find the few columns that are enough to know all others.
+
+    A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
+    not shown: again and again a random share of the known entries is hidden from it, and only these are scored. What is
+    hidden or missing is filled with the network's own output, several times over. The linear part starts as Soft-Impute, with
+    a penalty that validation entries choose, so what is linear and of low rank is known before training begins.
+
+    Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns are
+    measured to fill in all of them. ``path_`` says at which error, ``at(n_features=k)`` is the model that needs only k columns.
+
+    Gaps may lie anywhere, in new rows too, also where there were none before. A known entry is never changed. Values filled in
+    stay between the lowest and the highest known value of their column.
+
+    Parameters
+    ----------
+    hidden_dims : tuple of int, default=(256, 256)
+        Widths of the hidden layers.
+    missing_values : float or NaN, default=NaN
+        What stands for a gap; ``pd.NA`` and ``None`` are the same as NaN.
+    add_indicator : bool, default=False
+        Append columns of zeros and ones that say where gaps were, for the columns that had some when the model was fitted.
+    keep_empty_features : bool, default=False
+        Keep columns that held nothing but gaps when the model was fitted, filled with 0; they are left out otherwise.
+    hide : float, default=0.2
+        Share of the known entries that are hidden at a time. With 0 every entry is input and target at once: the network
+        learns to repeat its input, and gaps keep their initial fill, the mean of the row.
+    columns : sequence, optional
+        Columns that can be measured, by position or name: only these are inputs, and no path is followed.
+    <parameters>
+    n_iters : int or pair, default=(1500, None)
+        Most passes over the table, for the dense model and for every point of the path; None is a number that suits its size.
+    patience : int, None or pair, default=(150, 10)
+        Passes without a lower error on the validation entries after which training ends; for a point of the path, without a
+        lower objective.
+    tol : float, default=1e-3
+        Relative change of the filled entries from one look to the next (9 passes) under which training ends.
+    val_size : float, default=0.1
+        Share of the known entries held out to validate on; 0 for none.
+    select : {"best", "1se"} or float, default="best"
+        How a point is chosen where ``n_features_to_select`` is not given: the one of lowest error on the validation entries,
+        the sparsest within one paired standard error of it, or the last one whose λ does not exceed a number.
+    refit : {"scratch", "warm", False}, default="scratch"
+        Train again on the chosen columns only, without a penalty, from the start or from the chosen point's weights.
+
+    Attributes
+    ----------
+    <attributes>
+    history_ : DataFrame
+        What training saw: passes, error on hidden entries and on validation entries, number of fills, relative change of the
+        filled entries.
+    n_fills_ : int
+        How many times gaps are filled with the network's output, chosen on the validation entries.
+    indicator_ : MissingIndicator or None
+        What ``add_indicator`` adds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from riata import LassoNetImputer
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    >>> model = LassoNetImputer(hidden_dims=(20, 20), random_state=0).fit(X)
+    >>> bool(np.isnan(model.transform(X)).any())
+    False
+    >>> bool(model.score(X) > 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        hidden_dims=(256, 256),
+        *,
+        missing_values=np.nan,
+        add_indicator=False,
+        keep_empty_features=False,
+        hide=0.2,
+        columns=None,
+        M=10.0,
+        adaptive="auto",
+        lambda_start=None,
+        lambda_seq=None,
+        path_multiplier=1.02,
+        gamma=1e-4,
+        gamma_skip=0.0,
+        learning_rate=1e-3,
+        n_iters=(1500, None),
+        patience=(150, 10),
+        tol=1e-3,
+        val_size=0.1,
+        groups=None,
+        feature_groups=None,
+        feature_costs=None,
+        n_features_to_select=None,
+        select="best",
+        refit="scratch",
+        dtype="float32",
+        device=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.hidden_dims = hidden_dims
+        self.missing_values = missing_values
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
+        self.hide = hide
+        self.columns = columns
+        self.M = M
+        self.adaptive = adaptive
+        self.lambda_start = lambda_start
+        self.lambda_seq = lambda_seq
+        self.path_multiplier = path_multiplier
+        self.gamma = gamma
+        self.gamma_skip = gamma_skip
+        self.learning_rate = learning_rate
+        self.n_iters = n_iters
+        self.patience = patience
+        self.tol = tol
+        self.val_size = val_size
+        self.groups = groups
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.n_features_to_select = n_features_to_select
+        self.select = select
+        self.refit = refit
+        self.dtype = dtype
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # Fitting.
+
+    def fit(self, X: ArrayLike, y: Any = None, *, X_val: ArrayLike | None = None) -> Self:
+        """Learn to fill gaps, follow the path to fewer and fewer columns, and choose a point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, with gaps or without. Column names of a data frame are kept.
+        y : None
+            Not used; here for scikit-learn's pipelines.
+        X_val : array-like of shape (n_samples, n_features), optional
+            Entries to validate on instead of a random part of X: their values, and gaps elsewhere. Where X is known too, it
+            is treated as a gap.
+
+        Returns
+        -------
+        self
+            The fitted imputer, at the chosen point.
+        """
+        grid, dense, sparse = self._settings()
+        table, known = self._check_table(X, fitting=True)
+        names = getattr(self, "feature_names_in_", None)
+        ids = check.groups(self._given_groups(), names, self.n_features_in_)
+        costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
+        check.reachable(self.n_features_to_select, costs, ids)
+        inputs = self._inputs(names)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)
+        gaps = self._gaps(table, known, self._held_out(table, known, X_val, int(seeds[0])))
+        self._fit_indicator(known)
+        self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
+        until = self.n_features_to_select or 0
+        with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
+            training = Training(
+                self._network,
+                gaps,
+                _linear(gaps),
+                M=float(self.M),
+                costs=costs,
+                ids=ids,
+                gamma=float(self.gamma),
+                gamma_skip=float(self.gamma_skip),
+                adaptive=self._exponent(),
+                hide=float(self.hide),
+                learning_rate=float(self.learning_rate),
+                stopping=dense,
+                seeds=(int(seeds[1]), int(seeds[2])),
+                on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
+            )
+            completer, trained = training.run(inputs)
+            dense_point = self._trained(training, completer, trained)
+            if len(inputs) < self.n_features_in_ or trained.interrupted:
+                self.path_ = Path([dense_point], multiplier=grid.multiplier)
+                return self.load(dense_point)
+            if not sparse.n_iters:
+                sparse = replace(sparse, n_iters=affordable(completer.problem.X.numel()))
+            opening = Stopping(0, None, 0.0)  # the dense model is there already
+            paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress)
+            self.path_ = completion.judge(paths[0], self._network, gaps, self.n_fills_)
+            chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
+            if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
+                start = chosen if self.refit == "warm" else None
+                completer, trained = training.run(chosen.weights.features, start)
+                chosen = self._trained(training, completer, trained, chosen.lambda_)
+        return self.load(chosen)
+
+    # The fitted model.
+
+    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Fill the gaps of X; known entries come back as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the training table or new ones, with gaps anywhere. Of a row, only the selected columns are looked at.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+            Without columns that held nothing when the model was fitted (see ``keep_empty_features``), and with indicators
+            appended where ``add_indicator`` is set.
+        """
+        check_is_fitted(self, "point_")
+        table, known = self._check_table(X, fitting=False)
+        filled = np.where(known, table, self._completed(table, known).astype(table.dtype))
+        kept = filled[:, self._kept()]
+        if self.indicator_ is None:
+            return kept
+        return np.hstack([kept, self.indicator_.transform(np.where(known, 0.0, np.nan)).astype(kept.dtype)])
+
+    def predict_entries(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the network's estimate of every entry of X, (n_samples, n_features), known ones included."""
+        check_is_fitted(self, "point_")
+        return self._completed(*self._check_table(X, fitting=False))
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Hide a tenth of the known entries of X at random, fill them in, and return the share of their variance explained.
+
+        Every column counts on the scale it was trained on: 1 is perfect, 0 is as good as the means of the training table's
+        columns. Which entries are hidden depends on the shape of X only.
+        """
+        check_is_fitted(self, "point_")
+        table, known = self._check_table(X, fitting=False)
+        hidden = known & (np.random.default_rng(0).random(known.shape) < _SCORED) & (self._scaling.scale > 0)
+        if not hidden.any():
+            raise ValueError(f"X has {int(known.sum())} known entries: too few to hide a tenth of them and score those")
+        missed = (table - self._completed(table, known & ~hidden))[hidden]
+        scale, center = (
+            np.broadcast_to(row, table.shape)[hidden] for row in (self._scaling.scale, self._scaling.center)
+        )
+        spread = np.square((table[hidden] - center) / scale).sum()
+        return float(1 - np.square(missed / scale).sum() / spread)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the columns of what :meth:`transform` returns."""
+        check_is_fitted(self, "point_")
+        names = _check_feature_names_in(self, input_features)
+        if self.indicator_ is None:
+            return names[self._kept()]
+        return np.concatenate([names[self._kept()], self.indicator_.get_feature_names_out(names)])
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """What training saw, one row per look."""
+        import pandas as pd
+
+        check_is_fitted(self, "path_")
+        return pd.DataFrame(self._history)
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the table while training and along the whole path."""
+        check_is_fitted(self, "path_")
+        return max(1, self._history[-1].n_iters + sum(point.n_iters for point in self.path_[1:]))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._gaps_are_nan()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # Steps.
+
+    def _settings(self) -> tuple[Grid, Stopping, Stopping]:
+        check.number("hide", self.hide, high=0.9)
+        if not self._gaps_are_nan():
+            check.number("missing_values", self.missing_values, low=-np.inf)
+        return super()._settings()
+
+    def _gaps_are_nan(self) -> bool:
+        value = self.missing_values
+        return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and bool(np.isnan(value)))
+
+    def _check_table(self, X: Any, *, fitting: bool) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
+        """Return a table of numbers and which of them are known."""
+        table = validate_data(
+            self,
+            check.numeric_frame(X, type(self).__name__),
+            reset=fitting,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self._gaps_are_nan() else True,
+            ensure_min_samples=2 if fitting else 1,
+        )
+        known = ~np.isnan(table) if self._gaps_are_nan() else table != self.missing_values
+        if fitting and not known.any():
+            raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
+        return table, known
+
+    def _inputs(self, names: NDArray[np.object_] | None) -> NDArray[np.int64]:
+        if self.columns is None:
+            return np.arange(self.n_features_in_)
+        given = check.positions(self.columns, names, self.n_features_in_, "columns")
+        if not given:
+            raise ValueError("columns must name at least one column to measure")
+        return np.unique(given)
+
+    def _held_out(
+        self, table: NDArray[np.floating], known: NDArray[np.bool_], X_val: Any, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the values of the entries to validate on, NaN elsewhere."""
+        if X_val is not None:
+            values, there = self._check_table(X_val, fitting=False)
+            if values.shape != table.shape:
+                raise ValueError(f"X_val must have the shape of X, {table.shape}; got {values.shape}")
+            return np.where(there, values, np.nan).astype(np.float64)
+        chance = np.random.default_rng(seed).random(table.shape)
+        there = known & (chance < self.val_size) & (known.sum(axis=0) > _FEW)
+        return np.where(there, table, np.nan).astype(np.float64)
+
+    def _gaps(self, table: NDArray[np.floating], known: NDArray[np.bool_], held_out: NDArray[np.float64]) -> Gaps:
+        """Scale by the entries to learn from, remember how, and move everything to the device."""
+        self._empty = ~known.any(axis=0)
+        learnt = known & np.isnan(held_out)
+        self._scaling = scaling.learn_known(table, learnt)
+        device = self._device()
+
+        def tensor(array: NDArray[np.float64]) -> torch.Tensor:
+            return torch.from_numpy(self._scaling.apply(array, self.dtype)).to(device)
+
+        values = np.where(learnt, table, self._scaling.center)
+        gaps = Gaps(tensor(values), torch.from_numpy(learnt).to(device), tensor(held_out))
+        self._limits = tuple(limit.cpu().double() for limit in gaps.limits)
+        return gaps
+
+    def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> Point:
+        """Remember how training went, and return where it ended."""
+        self._history = trained.history
+        self.n_fills_ = trained.n_fills
+        return training.point(completer, trained, lambda_)
+
+    def _completed(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what the network says of every entry, on the scale of the table, in float64."""
+        values = self._scaling.apply(np.where(known, table, self._scaling.center), np.float64)
+        gaps = Gaps(*(torch.from_numpy(array) for array in (values, known, np.full_like(values, np.nan))))
+        low, high = self._limits
+        output = completion.complete(self._network, self.point_.weights, gaps, (low, high), self.n_fills_)
+        return output.numpy() * self._scaling.scale + self._scaling.center
+
+    def _kept(self) -> Any:
+        """Mark the columns that are returned."""
+        return np.ones(self.n_features_in_, dtype=bool) if self.keep_empty_features else ~self._empty
+
+    def _fit_indicator(self, known: NDArray[np.bool_]) -> None:
+        self.indicator_ = None
+        if self.add_indicator:
+            self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
+
+
+def _linear(gaps: Gaps) -> NDArray[np.float64]:
+    values, judged = (table.cpu().double().numpy() for table in (gaps.values, gaps.judged))
+    return lowrank.precision(values, gaps.known.cpu().numpy(), judged)

@@ -1,0 +1,130 @@
+"""What every estimator with a path has: settings that are checked, and points to move to."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from riata import check, choose
+from riata.path import Grid, Path, Point
+from riata.stopping import Stopping
+
+_ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
+
+
+class PathModel(BaseEstimator):
+    """A model that is at one point of a path and can go to others."""
+
+    path_: Path
+    point_: Point
+
+    def load(self, point: Point) -> Self:
+        """Move the fitted model to a point of its path."""
+        check_is_fitted(self, "path_")
+        if len(point.selected) != self.n_features_in_:
+            raise ValueError(
+                f"the point has {len(point.selected)} features; the model was fitted with {self.n_features_in_}"
+            )
+        self.point_ = point
+        return self
+
+    def at(self, *, n_features: int | None = None, lambda_: float | None = None) -> Self:
+        """Return the same fit at another point, without training.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            The densest point with at most so many features.
+        lambda_ : float, optional
+            The last point whose λ does not exceed this one; 0 is the dense model.
+        """
+        check_is_fitted(self, "path_")
+        if (n_features is None) == (lambda_ is None):
+            raise ValueError("give one of n_features and lambda_")
+        if n_features is not None:
+            index = choose.at_most(self.path_, check.whole("n_features", n_features))
+        else:
+            index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
+        shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
+        return copy.deepcopy(self, shared).load(self.path_[index])
+
+    @property
+    def selected_(self) -> NDArray[np.bool_]:
+        """Mask of the features in the model."""
+        check_is_fitted(self, "point_")
+        return self.point_.selected
+
+    @property
+    def n_selected_(self) -> int:
+        """Number of features in the model."""
+        check_is_fitted(self, "point_")
+        return self.point_.n_selected
+
+    @property
+    def lambda_(self) -> float:
+        """The penalty of the chosen point."""
+        check_is_fitted(self, "point_")
+        return self.point_.lambda_
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """λ at which each feature leaves the path for good; larger is more important, and no two are equal."""
+        check_is_fitted(self, "path_")
+        return self.path_.importances()
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the training rows along the whole path."""
+        check_is_fitted(self, "path_")
+        return max(1, sum(point.n_iters for point in self.path_))
+
+    def _settings(self) -> tuple[Grid, Stopping, Stopping]:
+        """Check every parameter that can be checked without data, before any training."""
+        check.number("M", self.M, high=1e6)
+        if not isinstance(self.adaptive, str) or self.adaptive != "auto":
+            check.number("adaptive", self.adaptive, high=4)
+        for name in ("gamma", "gamma_skip"):
+            check.number(name, getattr(self, name))
+        check.number("learning_rate", self.learning_rate, above=True)
+        check.number("val_size", self.val_size, high=0.9)
+        check.one_of("refit", self.refit, (False, "warm", "scratch"))
+        check.one_of("dtype", self.dtype, ("float32", "float64"))
+        if self.n_features_to_select is not None:
+            check.whole("n_features_to_select", self.n_features_to_select, 1)
+        if isinstance(self.select, str):
+            check.one_of("select", self.select, ("1se", "best"))
+        else:
+            check.number("select", self.select)
+        tol = check.tolerance(self.tol)
+        n_iters = check.per_stage("n_iters", self.n_iters, 1, optional=True)
+        if n_iters[0] is None:
+            raise ValueError("n_iters: the first number, for the dense model, must be given; the second may be None")
+        patience = check.per_stage("patience", self.patience, 1, optional=True)
+        start = (
+            None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
+        )
+        multiplier = check.number("path_multiplier", self.path_multiplier, 1.0, above=True)
+        grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
+        return (
+            grid,
+            Stopping(n_iters[0], patience[0], tol, keep_judged=True),
+            Stopping(n_iters[1] or 0, patience[1], tol),
+        )
+
+    def _exponent(self) -> float:
+        """Exponent of the adaptive penalty."""
+        return (_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive)
+
+    def _device(self) -> torch.device:
+        return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+    def _given_groups(self) -> Any:
+        if self.groups is not None and self.feature_groups is not None:
+            raise ValueError("groups is another name for feature_groups: give one of them")
+        return self.feature_groups if self.groups is None else self.groups
