@@ -24,10 +24,22 @@ from pathlib import Path
 from types import ModuleType
 
 from experiments import page, runner
-from experiments.baselines import METHODS
 from experiments.cells import Options, Store
 
-EXPERIMENTS = ("table1", "curves", "mice_path", "mnist56", "boston", "recovery", "ablation", "cost")
+EXPERIMENTS = (
+    "table1",
+    "curves",
+    "mice_path",
+    "mnist56",
+    "boston",
+    "recovery",
+    "completion",
+    "fewer_columns",
+    "unsupervised",
+    "one_digit",
+    "ablation",
+    "cost",
+)
 _FULL = Path(__file__).parent / "results"
 _QUICK = Path("results/quick")  # not to be mixed up with the full results
 
@@ -66,7 +78,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("experiment", choices=("all", *EXPERIMENTS, "page"))
     add("--data", nargs="+", help="default: the paper's, and the stand-in for Activity, as far as the files are there")
-    add("--methods", nargs="+", choices=tuple(METHODS), metavar="METHOD", help=f"of {', '.join(METHODS)}; default: all")
+    add("--methods", nargs="+", choices=page.KNOWN, metavar="METHOD", help=f"of {', '.join(page.KNOWN)}; default: all")
     add("--seeds", type=int, help="number of splits; by default 10 for Mice Protein and COIL-20, 5 for the others")
     add("--first-seed", type=int, default=0, help="seed of the first split")
     add("--quick", action="store_true", help="two small data sets, one split, no slow methods")

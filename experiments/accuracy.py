@@ -40,7 +40,7 @@ def seeds(options: Options, name: str) -> range:
 
 def methods(options: Options) -> tuple[str, ...]:
     """Return the methods to run."""
-    return options.methods or tuple(name for name in METHODS if not (options.quick and name in SLOW))
+    return options.among(METHODS, SLOW)
 
 
 def cell(data: str, method: str, seed: int, k: int) -> Cell:

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -62,6 +62,12 @@ class Options:
         """Return the seeds to run."""
         n_seeds = self.n_seeds or (quick if self.quick else default)
         return range(self.first_seed, self.first_seed + n_seeds)
+
+    def among(self, known: Iterable[str], slow: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the methods of an experiment to run: those asked for, or all; without the slow ones in a quick run."""
+        if self.methods is not None:
+            return tuple(name for name in known if name in self.methods)
+        return tuple(name for name in known if not (self.quick and name in slow))
 
 
 class Store:

@@ -17,6 +17,7 @@ PAPER = ("mice_protein", "mnist_10k", "fashion_mnist_10k", "isolet", "coil20")
 STAND_IN = "activity_hapt_subset"
 OTHER_ACTIVITY = "har"  # files in the same form that hold another version of it
 _ACTIVITIES = 6  # classes of the stand-in that are activities; the others are transitions between them
+_FILES = {"mnist": "mnist_60k"}  # where they are not called like the data set
 _SHIPPED = {"digits": load_digits, "breast_cancer": load_breast_cancer}
 
 
@@ -40,7 +41,7 @@ def folder() -> Path:
 
 def here(name: str) -> bool:
     """Say whether a data set can be had without a network."""
-    return name in _SHIPPED or (folder() / f"{name}.npz").exists()
+    return name in _SHIPPED or (folder() / f"{_FILES.get(name, name)}.npz").exists()
 
 
 def wanted(name: str, asked: tuple[str, ...] | None) -> bool:

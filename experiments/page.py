@@ -14,10 +14,11 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from experiments.baselines import METHODS
+from experiments.baselines import METHODS, completion, unsupervised
 from experiments.cells import Result, Store
 from experiments.data import PAPER
 
+KNOWN = tuple(dict.fromkeys([*METHODS, *unsupervised.METHODS, *completion.METHODS]))  # methods, as pages order them
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
@@ -61,7 +62,7 @@ class Section:
 def names(found: Sequence[Result], key: str) -> list[Any]:
     """Return the different values of one part of the configuration, in the order they are presented in."""
     values = {result["config"][key] for result in found}
-    known = [*PAPER, *METHODS]
+    known = [*PAPER, *KNOWN]
     return sorted(values, key=lambda value: (known.index(value) if value in known else len(known), value))
 
 
@@ -98,7 +99,7 @@ def style(method: str) -> dict[str, Any]:
     """Return what a line of a method looks like in every figure."""
     selects = method not in METHODS or METHODS[method].selects
     return {
-        "color": colormaps["tab20"](list(METHODS).index(method) % 20) if method in METHODS else "black",
+        "color": colormaps["tab20"](KNOWN.index(method) % 20) if method in KNOWN else "black",
         "linestyle": "-" if selects else "--",
         "linewidth": 2.5 if method == "riata" else 1,
         "label": method,

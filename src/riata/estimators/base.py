@@ -90,6 +90,8 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     # What subclasses define.
 
+    _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
+
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
         """Check a target and return it as the network sees it, (n, o)."""
         raise NotImplementedError
@@ -125,7 +127,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
             self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])), ids=ids, costs=costs
         )
         if not sparse.n_iters:
-            sparse = replace(sparse, n_iters=affordable(len(problem.X) * self.n_features_in_))
+            sparse = replace(sparse, n_iters=self._dwell * affordable(len(problem.X) * self.n_features_in_))
         solver = self._solver(problem, int(seeds[1]))
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:

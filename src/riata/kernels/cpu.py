@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import torch
 
-from riata.kernels.constants import GROW, MEMORY, MOMENTUM, ROUNDING, SHRINK, TAKE_BACK, TINY, TOO_HIGH
+from riata.kernels.constants import GROW, MEMORY, MOMENTUM, ROUNDING, SHRINK, TAKE_BACK, TINY, TOO_HIGH, VANISHED
 from riata.kernels.state import State
 
 __all__ = ["Advance"]
@@ -220,4 +220,5 @@ def _step_upper(now, last, grad, moments, is_matrix, size, fresh, gamma):
         moment = square if moments[i] == 0 else square + dtype(MEMORY) * (moments[i] - square)
         moments[i] = moment
         again = dtype(0) if fresh else dtype(MOMENTUM) * (now[i] - last[i])
-        last[i] = now[i] + again - size / (np.sqrt(moment) + dtype(TINY)) * g
+        moved = now[i] + again - size / (np.sqrt(moment) + dtype(TINY)) * g
+        last[i] = moved if abs(moved) > VANISHED else dtype(0)
