@@ -29,6 +29,7 @@ from riata.stopping import Mask, Stopping
 
 __all__ = [
     "Completer",
+    "FilledPoint",
     "Gaps",
     "Round",
     "Trained",
@@ -36,7 +37,7 @@ __all__ = [
     "complete",
     "fill",
     "judge",
-    "judged",
+    "judged_point",
     "train",
 ]
 
@@ -301,7 +302,7 @@ class Training:
         start = self._start(inputs) if like is None else _weights(like.weights, self.gaps.values)
         return completer, train(completer, start, self.stopping, self.on_round)
 
-    def point(self, completer: Completer, trained: Trained, lambda_: float = 0.0) -> Point:
+    def point(self, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Return what was trained as a point of a path."""
         zero = trained.weights.upper.new_zeros(1)
         solution = completer.minimise(trained.weights, zero, Stopping(0, None, 0.0))
@@ -316,7 +317,7 @@ class Training:
             n_iters=trained.history[-1].n_iters,
             weights=replace(point.weights, columns=features, features=features),
         )
-        return judged(point, self.network, self.gaps, trained.n_fills)
+        return judged_point(point, self.network, self.gaps, trained.n_fills)
 
     def _completer(self, inputs: NDArray[np.int64]) -> Completer:
         """Pose the problem: copies of the table's rows, whose entries the completer fills in."""
@@ -358,40 +359,51 @@ class Training:
         return start
 
 
+@dataclass(frozen=True, eq=False)
+class FilledPoint(Point):
+    """A point whose network is applied several times over.
+
+    Attributes
+    ----------
+    n_fills : int
+        How many times gaps are filled with the network's output.
+    """
+
+    n_fills: int = _FILLS
+
+
 @torch.inference_mode()
-def complete(
-    network: Network, weights: SparseWeights, gaps: Gaps, limits: tuple[Tensor, Tensor], n_fills: int
-) -> Tensor:
+def complete(network: Network, point: FilledPoint, gaps: Gaps, limits: tuple[Tensor, Tensor]) -> Tensor:
     """Return what the network of a point says of every entry of a table, (n, d), on the table's device and precision."""
     values = gaps.values
-
-    layers = network.layers(_weights(weights, values))
+    layers = network.layers(_weights(point.weights, values))
     forward = Pass(network, 1, len(values), values)
-    columns = torch.from_numpy(weights.features).to(values.device)
-    return fill(lambda X: forward.forward(layers, X)[0], values, gaps.known, columns, limits, n_fills)
+    columns = torch.from_numpy(point.weights.features).to(values.device)
+    return fill(lambda X: forward.forward(layers, X)[0], values, gaps.known, columns, limits, point.n_fills)
 
 
 def judge(path: Path, network: Network, gaps: Gaps, n_fills: int) -> Path:
-    """Return the path with every point's error on the validation entries, one number per row that has some."""
-    there = ~gaps.judged.isnan()
-    counts = there.sum(1).cpu().double().numpy()
-    if not counts.any():
-        return path
-    rows = counts > 0
-    weights = counts[rows] / counts.sum()
-    points = [judged(point, network, gaps, n_fills) for point in path]
-    return Path(points, multiplier=path.multiplier, val_weights=weights)
+    """Return the path with every point's error on the validation entries."""
+    judged = [judged_point(point, network, gaps, n_fills) for point in path]
+    _, weights = _per_row(gaps)
+    return Path(judged, multiplier=path.multiplier, val_weights=weights if len(weights) else None)
 
 
-def judged(point: Point, network: Network, gaps: Gaps, n_fills: int) -> Point:
-    """Return the point with its error on the validation entries: the mean over entries, and its error over rows."""
+def judged_point(point: Point, network: Network, gaps: Gaps, n_fills: int) -> FilledPoint:
+    """Return the point with its error on the validation entries: the mean over entries, with its standard error over rows."""
+    filled = FilledPoint(**vars(point), n_fills=n_fills)
+    counts, weights = _per_row(gaps)
+    if not len(weights):
+        return filled
     there = ~gaps.judged.isnan()
-    counts = there.sum(1).cpu().double().numpy()
-    if not counts.any():
-        return point
-    output = complete(network, point.weights, gaps, gaps.limits, n_fills)
+    output = complete(network, filled, gaps, gaps.limits)
     sums = torch.where(there, output - gaps.judged, 0.0).square().sum(1).cpu().double().numpy()
-    rows = counts > 0
-    losses, weights = sums[rows] / counts[rows], counts[rows] / counts.sum()
+    losses = sums[counts > 0] / counts[counts > 0]
     mean, error = mean_and_error(losses, weights)
-    return replace(point, val_loss=mean, val_loss_se=error, val_losses=losses)
+    return replace(filled, val_loss=mean, val_loss_se=error, val_losses=losses)
+
+
+def _per_row(gaps: Gaps) -> tuple[Floats, Floats]:
+    """Return the number of validation entries of each row and, for the rows that have any, their share of all."""
+    counts = (~gaps.judged.isnan()).sum(1).cpu().double().numpy()
+    return counts, counts[counts > 0] / max(counts.sum(), 1)

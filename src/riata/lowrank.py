@@ -43,6 +43,8 @@ def precision(values: Floats, known: NDArray[np.bool_], judged: Floats) -> Float
     largest = float(np.linalg.norm(data, 2))
     n_iters = int(np.clip(_WORK / (_LAMBDAS * min(data.shape) ** 2 * max(data.shape)), 3, _MOST_ITERS))
     lowest, since, best = np.inf, 0, np.eye(data.shape[1])
+    if largest == 0:
+        return best
     for lambda_ in np.geomspace(0.95, 1e-3, _LAMBDAS) * largest:
         fitted, Q = _soft_impute(data, known, fitted, lambda_, n_iters)
         if there.any():

@@ -49,7 +49,9 @@ class LassoNetAutoencoder(BaseLassoNet):
     True
     """
 
-    _dwell = 4  # those that stay have to take over from one that leaves for all outputs at once: hurried, they pick worse
+    _dwell = (
+        4  # those that stay have to take over from one that leaves for all outputs at once: hurried, they pick worse
+    )
     embedding = None  # a column is its own target: a straight line shows all of it
 
     def __init__(

@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from riata import check, choose, completion, lowrank, scaling
-from riata.completion import Completer, Gaps, Trained, Training
+from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel
 from riata.network import Network
-from riata.path import Grid, Path, Point, follow
+from riata.path import Grid, Path, follow
 from riata.progress import PathProgress
 from riata.stopping import Stopping, affordable
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["LassoNetImputer"]
 
 _FEW = 5  # known entries of a column of which none is held out to validate on
+_DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
 _SCORED = 0.1  # share of the known entries that a score hides
 
 
@@ -61,6 +62,8 @@ class LassoNetImputer(TransformerMixin, PathModel):
         learns to repeat its input, and gaps keep their initial fill, the mean of the row.
     columns : sequence, optional
         Columns that can be measured, by position or name: only these are inputs, and no path is followed.
+    adaptive : float, default=0
+        Exponent of an adaptive penalty, as for the other estimators; "auto" is 0.5 for M > 0.
     <parameters>
     n_iters : int or pair, default=(1500, None)
         Most passes over the table, for the dense model and for every point of the path; None is a number that suits its size.
@@ -102,6 +105,8 @@ class LassoNetImputer(TransformerMixin, PathModel):
     True
     """
 
+    point_: FilledPoint
+
     def __init__(
         self,
         hidden_dims=(256, 256),
@@ -112,7 +117,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         hide=0.2,
         columns=None,
         M=10.0,
-        adaptive="auto",
+        adaptive=0.0,
         lambda_start=None,
         lambda_seq=None,
         path_multiplier=1.02,
@@ -214,14 +219,14 @@ class LassoNetImputer(TransformerMixin, PathModel):
             )
             completer, trained = training.run(inputs)
             dense_point = self._trained(training, completer, trained)
-            if len(inputs) < self.n_features_in_ or trained.interrupted:
+            if self.columns is not None or trained.interrupted:
                 self.path_ = Path([dense_point], multiplier=grid.multiplier)
                 return self.load(dense_point)
             if not sparse.n_iters:
-                sparse = replace(sparse, n_iters=affordable(completer.problem.X.numel()))
+                sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
             opening = Stopping(0, None, 0.0)  # the dense model is there already
             paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress)
-            self.path_ = completion.judge(paths[0], self._network, gaps, self.n_fills_)
+            self.path_ = completion.judge(paths[0], self._network, gaps, trained.n_fills)
             chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
             if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
                 start = chosen if self.refit == "warm" else None
@@ -291,6 +296,12 @@ class LassoNetImputer(TransformerMixin, PathModel):
 
         check_is_fitted(self, "path_")
         return pd.DataFrame(self._history)
+
+    @property
+    def n_fills_(self) -> int:
+        """How many times gaps are filled with the network's output."""
+        check_is_fitted(self, "point_")
+        return self.point_.n_fills
 
     @property
     def n_iter_(self) -> int:
@@ -364,21 +375,20 @@ class LassoNetImputer(TransformerMixin, PathModel):
 
         values = np.where(learnt, table, self._scaling.center)
         gaps = Gaps(tensor(values), torch.from_numpy(learnt).to(device), tensor(held_out))
-        self._limits = tuple(limit.cpu().double() for limit in gaps.limits)
+        low, high = gaps.limits
+        self._limits = low.cpu().double(), high.cpu().double()
         return gaps
 
-    def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> Point:
+    def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""
         self._history = trained.history
-        self.n_fills_ = trained.n_fills
         return training.point(completer, trained, lambda_)
 
     def _completed(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what the network says of every entry, on the scale of the table, in float64."""
         values = self._scaling.apply(np.where(known, table, self._scaling.center), np.float64)
         gaps = Gaps(*(torch.from_numpy(array) for array in (values, known, np.full_like(values, np.nan))))
-        low, high = self._limits
-        output = completion.complete(self._network, self.point_.weights, gaps, (low, high), self.n_fills_)
+        output = completion.complete(self._network, self.point_, gaps, self._limits)
         return output.numpy() * self._scaling.scale + self._scaling.center
 
     def _kept(self) -> Any:

@@ -9,4 +9,6 @@ GROW, SHRINK, TAKE_BACK = 1.05, 0.5, 0.3  # factors on the size of the steps: ob
 TOO_HIGH = 0.1  # rise of the objective, relative to it, after which a step is taken back
 TINY = 1e-5  # keeps step sizes in bounds where the gradient has all but vanished
 ROUNDING = 4  # rises of so many units of rounding are none
-VANISHED = 1e-25  # weights above the first layer smaller than this are zero: on a CPU, denormal numbers are many times slower
+VANISHED = (
+    1e-25  # weights above the first layer smaller than this are zero: on a CPU, denormal numbers are many times slower
+)
