@@ -31,6 +31,16 @@ class LassoNetAutoencoder(BaseLassoNet):
     Parameters
     ----------
     <parameters>
+    n_iters : int or pair, default=(4000, None)
+        Most passes over the training rows, for the dense model and the refit, and for every other point; None is 56 for a table
+        of up to a million entries and fewer for larger ones, 28 at least.
+    patience : int, None or pair, default=(100, 10)
+        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone.
+    tol : float, default=1e-5
+        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is left.
+    refit : {"warm", "scratch", False}, default="warm"
+        Train again on the chosen columns without a penalty, from the chosen point's weights or from new ones. Points that
+        :meth:`at` goes to are not trained again, and their reconstructions are shrunk towards the mean.
 
     Attributes
     ----------
@@ -68,16 +78,16 @@ class LassoNetAutoencoder(BaseLassoNet):
         dropout=0.0,
         batch_size=None,
         learning_rate=1e-3,
-        n_iters=(1000, None),
-        patience=(50, 10),
-        tol=1e-4,
+        n_iters=(4000, None),
+        patience=(100, 10),
+        tol=1e-5,
         val_size=0.2,
         groups=None,
         feature_groups=None,
         feature_costs=None,
         n_features_to_select=None,
         select="1se",
-        refit=False,
+        refit="warm",
         standardize=True,
         dtype="float32",
         device=None,

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import math
-import os
-import platform
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-import sklearn
-import torch
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
@@ -29,13 +23,30 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, ro
 from sklearn.model_selection import train_test_split
 
 import riata
+from riata.cli.impute import impute
+from riata.cli.output import (
+    SHOWN,
+    File,
+    Hidden,
+    Job,
+    Quiet,
+    Seed,
+    at_most,
+    make_folder,
+    number_table,
+    say,
+    telling_errors,
+    versions,
+    widths,
+)
+from riata.cli.output import as_json as _json
+from riata.cli.output import write as _write
 from riata.estimators import LassoNetClassifier, LassoNetRegressor
 from riata.plot import summary_figure
-from riata.tables import Table, TableError, prepare, read
+from riata.tables import Table, prepare, read
 
 __all__ = ["app", "main"]
 
-SHOWN = 15  # selected features in the printed table
 Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
 
@@ -56,34 +67,10 @@ class Task(StrEnum):
     regression = "regression"
 
 
-@dataclass(frozen=True)
-class Job:
-    """What was asked for on the command line."""
-
-    out: Path
-    seed: int
-    k: int | None = None
-    M: float = 10.0
-    hidden: tuple[int, ...] = (100,)
-    quiet: bool = False
-
-    @property
-    def console(self) -> Console:
-        """Where results go."""
-        return Console(quiet=self.quiet)
-
-    def note(self, text: str) -> None:
-        """Tell the user something beside the result."""
-        _say(Console(stderr=True, quiet=self.quiet), f"note: {text}")
-
-
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 AtMost = Annotated[
     int | None, typer.Option("--k", help="Select at most so many features; each level of a text column counts.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
-
 
 def main() -> None:
     """Run the command line; the entry point of the ``riata`` command."""
@@ -107,7 +94,7 @@ def _common(
 
 @app.command()
 def select(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A csv or parquet file, one row per sample.")],
+    file: File,
     target: Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")],
     task: Annotated[Task, typer.Option("--task", help="What the target is; auto decides and says so.")] = Task.auto,
     k: AtMost = None,
@@ -117,36 +104,33 @@ def select(
     ] = None,
     seed: Seed = 0,
     M: Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")] = 10.0,
-    hidden: Annotated[
-        str, typer.Option("--hidden", help="Widths of the hidden layers, such as 100 or 100,50.")
-    ] = "100",
+    hidden: Hidden = "100",
     quiet: Quiet = False,
 ) -> None:
     """Select the features of FILE that predict a column.
 
     Numbers are used as they are. A text column becomes one feature per level, and its levels enter or leave together.
     """
-    try:
+    with telling_errors():
         table = prepare(read(file), target, task.value, drop or ())
-        run(table, Job(out, seed, _k(k, table.X.shape[1]), M, _widths(hidden), quiet))
-    except (ValueError, FloatingPointError) as error:
-        _fail(error)
+        run(table, Job(out, seed, at_most(k, table.X.shape[1], "features"), M, widths(hidden), quiet))
+
+
+app.command()(impute)
 
 
 @app.command()
 def demo(k: AtMost = 5, out: Out = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
     """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
-    try:
-        job = Job(out, seed, _k(k, 60), quiet=quiet)
+    with telling_errors():
+        job = Job(out, seed, at_most(k, 60, "features"), quiet=quiet)
         data = load_breast_cancer(as_frame=True)
         noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
         frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})
         table = prepare(frame.assign(diagnosis=data.target_names[data.target]), "diagnosis")
         names = run(replace(table, notes=()), job)
         picked = sum(name.startswith("noise_") for name in names)
-        _say(job.console, f"{picked} of the {len(names)} selected features are among the 30 columns of noise.")
-    except (ValueError, FloatingPointError) as error:
-        _fail(error)
+        say(job.console, f"{picked} of the {len(names)} selected features are among the 30 columns of noise.")
 
 
 def run(table: Table, job: Job) -> list[str]:
@@ -164,7 +148,7 @@ def run(table: Table, job: Job) -> list[str]:
     list of str
         Names of the selected features, most important first.
     """
-    _make_folder(job.out)
+    make_folder(job.out)
     for text in table.notes:
         job.note(text)
     fit, held_out = _split(table, job.seed)
@@ -181,7 +165,7 @@ def run(table: Table, job: Job) -> list[str]:
         },
     )
     _print(job.console, table, chosen, scores, model, len(held_out))
-    _say(job.console, f"Wrote selected.csv, path.csv, summary.json and path.png to {job.out}")
+    say(job.console, f"Wrote selected.csv, path.csv, summary.json and path.png to {job.out}")
     return chosen["name"].tolist()
 
 
@@ -206,11 +190,8 @@ def _fit(table: Table, rows: NDArray[np.int64], job: Job) -> Model:
         verbose=0 if job.quiet else 1,
         random_state=job.seed,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with job.noting_warnings():
         model.fit(table.X.iloc[rows], table.y[rows])
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        job.note(text)
     # The whole path is worth having for its importances and its picture, so k is applied to it rather than ending it early.
     return model if job.k is None else model.at(n_features=job.k)
 
@@ -261,13 +242,7 @@ def _summary(
     model: Model, table: Table, scores: Scores, chosen: pd.DataFrame, job: Job, sizes: tuple[int, int]
 ) -> dict[str, Any]:
     return {
-        "versions": {
-            "riata": riata.__version__,
-            "torch": torch.__version__,
-            "scikit-learn": sklearn.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": versions(),
         "seed": job.seed,
         "k": job.k,
         "task": table.task,
@@ -283,23 +258,6 @@ def _summary(
     }
 
 
-def _json(value: Any) -> bytes:
-    return (json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _plain(value: Any) -> Any:
-    """Turn into what JSON knows; a number that is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
 def _picture(model: Model, table: Table) -> bytes:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
@@ -308,40 +266,11 @@ def _picture(model: Model, table: Table) -> bytes:
     return buffer.getvalue()
 
 
-def _make_folder(path: Path) -> None:
-    """Make the folder and try it, before time is spent on the fit."""
-    probe = path / f".riata-{os.getpid()}.tmp"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise TableError(f"cannot write to {path} ({error.strerror}): choose another folder with --out") from None
-
-
-def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write all files beside their final names, then rename them, so that none is ever half there."""
-    drafts = {name: folder / f".{name}-{os.getpid()}.tmp" for name in contents}
-    try:
-        for name, data in contents.items():
-            with drafts[name].open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        for name, draft in drafts.items():
-            draft.replace(folder / name)
-    except OSError as error:
-        raise TableError(f"cannot write to {folder}: {error.strerror}") from None
-    finally:
-        for draft in drafts.values():
-            draft.unlink(missing_ok=True)
-
-
 def _print(console: Console, table: Table, chosen: pd.DataFrame, scores: Scores, model: Model, n_held_out: int) -> None:
     if len(chosen):
         console.print("", _feature_table(chosen, table.X.shape[1]), "", sep="\n")
     else:
-        _say(console, "No feature was selected: none of them makes the validation loss clearly lower.")
+        say(console, "No feature was selected: none of them makes the validation loss clearly lower.")
     trivial = "most frequent class" if table.task == "classification" else "mean of the target"
     labels = {
         "selected": f"selected features ({len(chosen)})",
@@ -349,9 +278,7 @@ def _print(console: Console, table: Table, chosen: pd.DataFrame, scores: Scores,
         "baseline": trivial,
     }
     names = list(scores["selected"])
-    printed = RichTable("", *names, title=f"Scores on {n_held_out} rows held out", title_justify="left", box=None)
-    for column in printed.columns[1:]:
-        column.justify = "right"
+    printed = number_table(f"Scores on {n_held_out} rows held out", "", names)
     for name, row in scores.items():
         printed.add_row(labels[name], *(f"{row[score]:.4g}" for score in names))
     console.print(printed, "", sep="\n")
@@ -359,40 +286,9 @@ def _print(console: Console, table: Table, chosen: pd.DataFrame, scores: Scores,
 
 def _feature_table(chosen: pd.DataFrame, n_features: int) -> RichTable:
     numbers = [name for name in ("importance", "coefficient") if name in chosen]
-    title = f"Selected {len(chosen)} of {n_features} features"
-    printed = RichTable("feature", *numbers, title=title, title_justify="left", box=None)
-    for column in printed.columns[1:]:
-        column.justify = "right"
+    printed = number_table(f"Selected {len(chosen)} of {n_features} features", "feature", numbers)
     for _, row in chosen.head(SHOWN).iterrows():
         printed.add_row(Text(row["name"]), *(f"{row[name]:.3g}" for name in numbers))
     if len(chosen) > SHOWN:
         printed.add_row(f"… and {len(chosen) - SHOWN} more in selected.csv")
     return printed
-
-
-# ---- arguments and errors -------------------------------------------------------------------------------------------
-
-
-def _k(k: int | None, n_features: int) -> int | None:
-    if k is not None and not 1 <= k <= n_features:
-        raise TableError(f"--k must be between 1 and the number of features, {n_features}; got {k}")
-    return k
-
-
-def _widths(text: str) -> tuple[int, ...]:
-    try:
-        widths = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        widths = ()
-    if not widths or min(widths) < 1:
-        raise TableError(f"--hidden must be widths of at least 1, such as 100 or 100,50; got {text!r}")
-    return widths
-
-
-def _fail(error: Exception) -> NoReturn:
-    _say(Console(stderr=True), f"error: {error}")
-    raise typer.Exit(2) from None
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
