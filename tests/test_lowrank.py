@@ -66,7 +66,9 @@ def test_a_column_is_not_predicted_from_itself_where_that_converges():
 def test_lambda_is_chosen_on_the_judged_entries():
     X, known, judged = table(n=200, noise=0.0)
     exact = lowrank.precision(X, known, judged)
-    rough = lowrank.precision(X, known, np.where(np.isnan(judged), np.nan, 0.0))  # zero everywhere: the largest λ is best
+    rough = lowrank.precision(
+        X, known, np.where(np.isnan(judged), np.nan, 0.0)
+    )  # zero everywhere: the largest λ is best
     spread = [np.abs(np.eye(8) - Q).max() for Q in (exact, rough)]
     assert spread[0] > 5 * spread[1]
 
@@ -74,7 +76,7 @@ def test_lambda_is_chosen_on_the_judged_entries():
 def test_wide_tables_use_the_smaller_gram_matrix():
     X, known, judged = table(n=6, d=30)
     V, s = lowrank._right_singular(X)
-    U, expected, Vt = np.linalg.svd(X, full_matrices=False)
+    _, expected, Vt = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(np.sort(s)[::-1], expected[: len(s)], rtol=1e-8)
     np.testing.assert_allclose(V @ V.T, Vt[: len(s)].T @ Vt[: len(s)], atol=1e-8)
     assert lowrank.precision(X, known, judged).shape == (30, 30)

@@ -164,7 +164,8 @@ class Completer(Solver):
         hidden = (chance < self.hide) & gaps.known
         shown = (gaps.known & ~hidden).flatten(0, 1)
         values = gaps.values.repeat(copies, 1)
-        problem.target.copy_(torch.where((hidden if self.hide else gaps.known), gaps.values, torch.nan).flatten(0, 1))
+        scored = hidden if self.hide else gaps.known.expand_as(hidden)
+        problem.target.copy_(torch.where(scored, gaps.values, torch.nan).flatten(0, 1))
         n_fills = int(torch.randint(1, _FILLS + 1, (1,), generator=self.draw, device=gaps.values.device))
         output = self._filled(weights, self._forward, values, shown, n_fills if self.hide else 0)
         torch.where(shown[:, self.columns], values[:, self.columns], output[:, self.columns], out=problem.X)

@@ -23,7 +23,7 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, ro
 from sklearn.model_selection import train_test_split
 
 import riata
-from riata.cli.impute import impute
+from riata.cli.filling import impute
 from riata.cli.output import (
     SHOWN,
     File,
@@ -71,6 +71,7 @@ Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made i
 AtMost = Annotated[
     int | None, typer.Option("--k", help="Select at most so many features; each level of a text column counts.")
 ]
+
 
 def main() -> None:
     """Run the command line; the entry point of the ``riata`` command."""

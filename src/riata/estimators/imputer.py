@@ -219,9 +219,11 @@ class LassoNetImputer(TransformerMixin, PathModel):
             )
             completer, trained = training.run(inputs)
             dense_point = self._trained(training, completer, trained)
-            if self.columns is not None or trained.interrupted:
+            if self.columns is not None:
                 self.path_ = Path([dense_point], multiplier=grid.multiplier)
                 return self.load(dense_point)
+            if trained.interrupted:
+                until = self.n_features_in_  # whoever wants to stop does not want a path
             if not sparse.n_iters:
                 sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
             opening = Stopping(0, None, 0.0)  # the dense model is there already

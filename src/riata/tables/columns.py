@@ -61,4 +61,8 @@ def row_number_notes(column: pd.Series, values: NDArray[np.float64]) -> list[str
 def odd_levels(levels: Sequence[str]) -> list[str]:
     """Return the levels that are no numbers, if most of the others are."""
     numeric = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce").notna().to_numpy()
-    return [level for level, number in zip(levels, numeric, strict=True) if not number] if 2 * numeric.sum() > len(levels) else []
+    return (
+        [level for level, number in zip(levels, numeric, strict=True) if not number]
+        if 2 * numeric.sum() > len(levels)
+        else []
+    )

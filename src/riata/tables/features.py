@@ -143,10 +143,10 @@ def _classes(values: pd.Series) -> NDArray:
 def _quantity(values: pd.Series) -> NDArray:
     if not (types.is_numeric_dtype(values) or types.is_bool_dtype(values) or kind_of(values) == "number"):
         raise TableError(f"{values.name!r} is text, which regression cannot predict: use --task classification")
-    numbers = values.to_numpy(dtype=float)
-    if not np.isfinite(numbers).all():
+    quantity = values.to_numpy(dtype=float)
+    if not np.isfinite(quantity).all():
         raise TableError(f"the target {values.name!r} has infinite values: remove their rows")
-    return numbers
+    return quantity
 
 
 def _encode(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -203,7 +203,7 @@ def _numbers(column: pd.Series, notes: list[str]) -> dict[str, NDArray[np.float6
 def _levels(column: pd.Series, notes: list[str]) -> dict[str, NDArray[np.float64]]:
     """Return one column of zeros and ones for every level."""
     codes, levels = pd.factorize(column.astype(str), sort=True)
-    odd = odd_levels(levels)
+    odd = odd_levels(levels.tolist())
     if odd:
         because = some(list(map(repr, odd)))
         notes.append(
