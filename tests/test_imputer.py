@@ -99,7 +99,7 @@ def test_an_entry_that_is_hidden_is_a_target_and_says_nothing_to_the_input(fitte
     assert 0.15 < hidden.mean() < 0.25
     np.testing.assert_array_equal(target[hidden], np.tile(X, (len(target) // n, 1))[hidden])
     # The same draw on a table in which the entries that the first copy hides are others.
-    inside = (X != X.min(axis=0)) & (X != X.max(axis=0))  # the limits stay
+    inside = (X.min(axis=0) != X) & (X.max(axis=0) != X)  # the limits stay
     changed, _ = some_completer(np.where(hidden[:n] & inside, X.mean(axis=0), X))
     changed._hide(weights)
     np.testing.assert_array_equal(changed.problem.X[:n], completer.problem.X[:n])
@@ -122,10 +122,10 @@ def some_completer(X: np.ndarray) -> tuple[Completer, completion.Weights]:
 
 
 def test_without_hiding_the_answer_is_the_initial_fill():
-    X = plane(100)
+    X = plane(100, noise=0.5)
     gaps = with_gaps(X)
     model = LassoNetImputer(
-        (16, 16), hide=0, n_iters=(900, 5), val_size=0, tol=0, n_features_to_select=8, random_state=0
+        (16, 16), hide=0, n_iters=(3000, 5), val_size=0, tol=0, n_features_to_select=8, random_state=0
     )
     filled = model.fit_transform(gaps)
     Z = (gaps - model._scaling.center) / model._scaling.scale
@@ -136,7 +136,7 @@ def test_without_hiding_the_answer_is_the_initial_fill():
     off = ((filled - initial) / model._scaling.scale)[there]
     assert np.mean(off**2) < 0.1
     hiding = LassoNetImputer(**FAST, n_features_to_select=8).fit_transform(gaps)
-    assert error(hiding, X, gaps) < 0.3 * error(filled, X, gaps)
+    assert error(hiding, X, gaps) < 0.7 * error(filled, X, gaps)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
