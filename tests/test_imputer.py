@@ -167,6 +167,25 @@ def test_linear_data_of_low_rank_are_filled_as_well_as_by_soft_impute():
     assert error(model.transform(gaps), X, test) < 1.1 * error(soft_impute(gaps, val), X, test)
 
 
+def test_a_column_that_only_a_curve_connects_to_others_is_learnt_from():
+    rng = np.random.default_rng(0)
+    a = rng.uniform(-1, 1, 300)
+    X = np.column_stack([a, a**2, rng.standard_normal(300)])
+    gaps = X.copy()
+    gaps[::4, 1] = np.nan
+    model = LassoNetImputer((32, 32), n_features_to_select=3, random_state=0).fit(gaps)
+    missed = (model.transform(gaps) - X)[::4, 1]
+    assert np.mean(missed**2) < 0.2 * X[:, 1].var()
+
+
+def test_very_wide_tables_start_at_random(monkeypatch):
+    monkeypatch.setattr("riata.estimators.imputer._WIDEST", 4)
+    X = plane()
+    gaps = with_gaps(X)
+    model = LassoNetImputer(**{**FAST, "n_iters": (600, 5)}, n_features_to_select=8).fit(gaps)
+    assert error(model.transform(gaps), X, gaps) < 0.5
+
+
 def soft_impute(gaps: np.ndarray, val: np.ndarray) -> np.ndarray:
     """Soft-Impute by its definition, with the λ of the lowest error on ``val``."""
     known, there = ~np.isnan(gaps), ~np.isnan(val)
@@ -369,6 +388,7 @@ def test_tables_that_cannot_be_filled_are_refused(table, message):
         ({"hide": 1.5}, "hide must be"),
         ({"missing_values": "gap"}, "missing_values must be"),
         ({"columns": []}, "at least one column"),
+        ({"n_features_to_select": 9}, "exceeds the 8 features"),
         ({"columns": [12]}, "there is no column 12"),
         ({"tol": 0.9}, "tol"),
         ({"hidden_dims": ()}, "hidden"),

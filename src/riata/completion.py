@@ -192,7 +192,7 @@ class Round(NamedTuple):
     """What training saw at one look."""
 
     n_iters: int  # passes over the table's copies so far
-    loss: float  # mean squared error on entries hidden for a moment, before they were learnt from
+    loss: float  # mean squared error on the entries hidden last, after the passes that learnt from them
     val_error: float  # mean squared error on the validation entries, of averaged weights; NaN without any
     n_fills: int  # that gave this error
     change: float  # relative change of the filled entries since the last look
@@ -284,7 +284,7 @@ class Training:
 
     network: Network
     gaps: Gaps
-    Q: Floats  # of Soft-Impute, see riata.lowrank
+    Q: Floats | None  # of Soft-Impute, see riata.lowrank; None to start at random
     M: float
     costs: Floats  # (d,)
     ids: NDArray[np.int64] | None  # of groups
@@ -301,7 +301,10 @@ class Training:
         """Train on some columns, given by position, from the linear model or from the weights of a point with these."""
         completer = self._completer(inputs)
         start = self._start(inputs) if like is None else _weights(like.weights, self.gaps.values)
-        return completer, train(completer, start, self.stopping, self.on_round)
+        completer.active_set = False  # a column that says nothing linearly starts at zero, and must be able to come in
+        trained = train(completer, start, self.stopping, self.on_round)
+        completer.active_set = True
+        return completer, trained
 
     def point(self, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Return what was trained as a point of a path."""
@@ -351,12 +354,13 @@ class Training:
         """
         values = self.gaps.values
         start = self.network.init(len(inputs), [self.seeds[1]], values.dtype, values.device)
-        start.rows[..., : self.network.n_outputs] = torch.from_numpy(lowrank.regressions(self.Q, inputs)).to(values)
+        if self.Q is not None:
+            start.rows[..., : self.network.n_outputs] = torch.from_numpy(lowrank.regressions(self.Q, inputs)).to(values)
+            layers = self.network.layers(start)
+            layers.matrices[-1].zero_()
+            layers.biases[-1].zero_()
         low, high = self.gaps.limits
         start.rows[:, (low == high)[torch.from_numpy(inputs).to(values.device)]] = 0
-        layers = self.network.layers(start)
-        layers.matrices[-1].zero_()
-        layers.biases[-1].zero_()
         return start
 
 

@@ -194,8 +194,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
         """Check X, y and weights, and leave out rows of weight zero."""
         X, y = self._validated(X, y, ensure_min_samples=2)
-        if self.n_features_to_select is not None and self.n_features_to_select > X.shape[1]:
-            raise ValueError(f"n_features_to_select={self.n_features_to_select} exceeds the {X.shape[1]} features of X")
+        self._check_number()
         weights = check.sample_weight(sample_weight, len(X))
         used = weights > 0
         if not used.all():

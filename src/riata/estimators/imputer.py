@@ -18,7 +18,7 @@ from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel
 from riata.network import Network
-from riata.path import Grid, Path, follow
+from riata.path import Grid, Path, Point, follow
 from riata.progress import PathProgress
 from riata.stopping import Stopping, affordable
 
@@ -29,6 +29,7 @@ __all__ = ["LassoNetImputer"]
 
 _FEW = 5  # known entries of a column of which none is held out to validate on
 _DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
+_WIDEST = 5000  # columns up to which training begins with a linear model of all of them
 _SCORED = 0.1  # share of the known entries that a score hides
 
 
@@ -190,38 +191,19 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """
         grid, dense, sparse = self._settings()
         table, known = self._check_table(X, fitting=True)
-        names = getattr(self, "feature_names_in_", None)
-        ids = check.groups(self._given_groups(), names, self.n_features_in_)
-        costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
-        check.reachable(self.n_features_to_select, costs, ids)
-        inputs = self._inputs(names)
+        inputs = self._inputs()
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)
         gaps = self._gaps(table, known, self._held_out(table, known, X_val, int(seeds[0])))
         self._fit_indicator(known)
         self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            training = Training(
-                self._network,
-                gaps,
-                _linear(gaps),
-                M=float(self.M),
-                costs=costs,
-                ids=ids,
-                gamma=float(self.gamma),
-                gamma_skip=float(self.gamma_skip),
-                adaptive=self._exponent(),
-                hide=float(self.hide),
-                learning_rate=float(self.learning_rate),
-                stopping=dense,
-                seeds=(int(seeds[1]), int(seeds[2])),
-                on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
-            )
+            training = self._training(gaps, dense, seeds, progress)
             completer, trained = training.run(inputs)
-            dense_point = self._trained(training, completer, trained)
+            chosen: Point = self._trained(training, completer, trained)
             if self.columns is not None:
-                self.path_ = Path([dense_point], multiplier=grid.multiplier)
-                return self.load(dense_point)
+                self.path_ = Path([chosen], multiplier=grid.multiplier)
+                return self.load(chosen)
             if trained.interrupted:
                 until = self.n_features_in_  # whoever wants to stop does not want a path
             if not sparse.n_iters:
@@ -231,8 +213,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             self.path_ = completion.judge(paths[0], self._network, gaps, trained.n_fills)
             chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
             if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
-                start = chosen if self.refit == "warm" else None
-                completer, trained = training.run(chosen.weights.features, start)
+                completer, trained = training.run(chosen.weights.features, chosen if self.refit == "warm" else None)
                 chosen = self._trained(training, completer, trained, chosen.lambda_)
         return self.load(chosen)
 
@@ -340,13 +321,39 @@ class LassoNetImputer(TransformerMixin, PathModel):
             ensure_min_samples=2 if fitting else 1,
         )
         known = ~np.isnan(table) if self._gaps_are_nan() else table != self.missing_values
+        if fitting:
+            self._check_number()
         if fitting and not known.any():
             raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
         return table, known
 
-    def _inputs(self, names: NDArray[np.object_] | None) -> NDArray[np.int64]:
+    def _training(self, gaps: Gaps, stopping: Stopping, seeds: NDArray[np.int64], progress: PathProgress) -> Training:
+        """Check what concerns single columns, and put together all that training takes."""
+        names = getattr(self, "feature_names_in_", None)
+        ids = check.groups(self._given_groups(), names, self.n_features_in_)
+        costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
+        check.reachable(self.n_features_to_select, costs, ids)
+        return Training(
+            self._network,
+            gaps,
+            _linear(gaps),
+            M=float(self.M),
+            costs=costs,
+            ids=ids,
+            gamma=float(self.gamma),
+            gamma_skip=float(self.gamma_skip),
+            adaptive=self._exponent(),
+            hide=float(self.hide),
+            learning_rate=float(self.learning_rate),
+            stopping=stopping,
+            seeds=(int(seeds[1]), int(seeds[2])),
+            on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
+        )
+
+    def _inputs(self) -> NDArray[np.int64]:
         if self.columns is None:
             return np.arange(self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
         given = check.positions(self.columns, names, self.n_features_in_, "columns")
         if not given:
             raise ValueError("columns must name at least one column to measure")
@@ -403,6 +410,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
             self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
 
 
-def _linear(gaps: Gaps) -> NDArray[np.float64]:
+def _linear(gaps: Gaps) -> NDArray[np.float64] | None:
+    """Return what Soft-Impute knows of the columns, unless there are so many that their covariances alone take gigabytes."""
+    if gaps.values.shape[1] > _WIDEST:
+        return None
     values, judged = (table.cpu().double().numpy() for table in (gaps.values, gaps.judged))
     return lowrank.precision(values, gaps.known.cpu().numpy(), judged)

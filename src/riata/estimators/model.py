@@ -117,6 +117,13 @@ class PathModel(BaseEstimator):
             Stopping(n_iters[1] or 0, patience[1], tol),
         )
 
+    def _check_number(self) -> None:
+        """Refuse more features to select than there are."""
+        if self.n_features_to_select is not None and self.n_features_to_select > self.n_features_in_:
+            raise ValueError(
+                f"n_features_to_select={self.n_features_to_select} exceeds the {self.n_features_in_} features of X"
+            )
+
     def _exponent(self) -> float:
         """Exponent of the adaptive penalty."""
         return (_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive)
