@@ -79,7 +79,7 @@ def test_with_m_zero_it_is_the_group_lasso_of_the_table_on_itself():
 
 def test_score_is_one_less_the_share_of_squares_that_is_missed(fitted):
     model, X = fitted
-    scale, mean = model._target_scaling.scale, model._means
+    scale, mean = model._scaling.scale, model._means
     missed = (((X - model.reconstruct(X)) / scale) ** 2).sum()
     assert model.score(X) == pytest.approx(1 - missed / (((X - mean) / scale) ** 2).sum())
     twice = model.score(np.vstack([X, X[:10]]))
@@ -119,7 +119,8 @@ def test_a_constant_column_is_reconstructed_but_never_selected():
     X = np.column_stack([copies(80), np.full(80, 7.0)])
     model = LassoNetAutoencoder(**FAST, n_features_to_select=4).fit(X)
     assert not any(point.selected[-1] for point in model.path_)
-    np.testing.assert_allclose(model.reconstruct(X)[:, -1], 7, atol=0.1)
+    np.testing.assert_array_equal(model.reconstruct(X)[:, -1], 7)
+    assert model.score(np.column_stack([X[:, :-1], np.arange(80.0)])) == pytest.approx(model.score(X))
 
 
 def test_the_same_seed_gives_the_same_model():
@@ -132,8 +133,19 @@ def test_the_same_seed_gives_the_same_model():
 def test_gaps_and_infinite_values_are_refused(bad):
     X = copies(30)
     X[3, 2] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN: .* LassoNetImputer|infinity"):
         LassoNetAutoencoder(**FAST).fit(X)
+
+
+def test_text_is_refused_by_name():
+    with pytest.raises(ValueError, match="text or a date in 'town'"):
+        LassoNetAutoencoder(**FAST).fit(pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", "Oslo"]}))
+
+
+def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="without validation rows") as caught:
+        LassoNetAutoencoder(**FAST, val_size=0).fit(copies(40))
+    assert caught[0].filename == __file__
 
 
 def test_the_inverse_of_the_wrong_number_of_columns_is_refused(fitted):

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from riata import LassoNetImputer, completion
+from riata import LassoNetImputer, choose, completion
 from riata.completion import Completer
 
 FAST = {"hidden_dims": (16, 16), "n_iters": (90, 5), "random_state": 0}
@@ -261,8 +261,8 @@ def test_groups_leave_together_and_free_columns_stay():
 @pytest.mark.parametrize("select", ["best", "1se"])
 def test_a_rule_chooses_a_point_where_no_number_is_given(select):
     model = LassoNetImputer(**FAST, select=select, refit=False).fit(with_gaps(plane()))
-    losses = [point.val_loss for point in model.path_]
-    assert model.point_.val_loss <= (min(losses) if select == "best" else min(losses) + 0.2)
+    rule = choose.best if select == "best" else choose.one_standard_error
+    assert model.point_ is model.path_[rule(model.path_)]
 
 
 # ---- conventions of scikit-learn -------------------------------------------------------------------------------------
@@ -302,9 +302,8 @@ def test_gaps_may_be_marked_by_a_number(mark):
 def test_data_frames_with_pd_na_are_understood(dtype):
     gaps = with_gaps(plane(60))
     frame = pd.DataFrame(gaps).astype("Float64").astype(dtype)
-    frame.columns = frame.columns.astype(str)
     assert frame.iloc[:, 0].isna().any()
-    expected = LassoNetImputer(**FAST).fit_transform(pd.DataFrame(gaps, columns=frame.columns))
+    expected = LassoNetImputer(**FAST).fit_transform(gaps)
     np.testing.assert_array_equal(LassoNetImputer(**FAST).fit_transform(frame), expected)
 
 
@@ -359,13 +358,52 @@ def test_a_column_with_one_value_is_filled_with_it():
     assert not any(point.selected[2] for point in model.path_)
 
 
-def test_fills_stay_within_what_was_seen(fitted):
+def test_fills_stay_within_what_was_seen_to_the_last_bit(fitted):
     model, _, gaps = fitted
     wild = np.where(np.isnan(gaps), np.nan, 100 * gaps)
     estimate = model.predict_entries(wild)
-    low, high = np.nanmin(gaps, axis=0), np.nanmax(gaps, axis=0)
-    assert (estimate >= low - 1e-4).all()
-    assert (estimate <= high + 1e-4).all()
+    assert (estimate >= np.nanmin(gaps, axis=0)).all()
+    assert (estimate <= np.nanmax(gaps, axis=0)).all()
+
+
+def test_of_a_column_with_few_entries_some_are_always_learnt_from():
+    X = plane(40)
+    X[6:, 0] = np.nan
+    X[:6, 0] = np.arange(100, 106)
+    for seed in range(5):
+        model = LassoNetImputer((5,), n_iters=(9, 2), val_size=0.7, random_state=seed, n_features_to_select=8).fit(X)
+        assert (model.transform(X)[:, 0] >= 100).all()
+    with pytest.raises(ValueError, match="all that is known of column 0"):
+        LassoNetImputer(**FAST).fit(X, X_val=np.where(np.arange(8) == 0, X, np.nan))
+
+
+def test_entries_that_cannot_be_learnt_do_not_count_as_learnt():
+    X = plane(60)
+    gaps, val = X.copy(), np.full(X.shape, np.nan)
+    gaps[1:, 4], val[1:, 4] = np.nan, X[1:, 4]  # one value to learn from
+    val[::7, 1] = X[::7, 1]
+    model = LassoNetImputer(**FAST, n_features_to_select=8).fit(gaps, X_val=val)
+    only = LassoNetImputer(**FAST, n_features_to_select=8).fit(gaps, X_val=np.where(np.arange(8) == 1, val, np.nan))
+    assert model.path_[0].val_loss == pytest.approx(only.path_[0].val_loss)
+
+
+def test_a_complete_table_is_trained_on_without_validation_entries_too():
+    model = LassoNetImputer(**FAST, val_size=0).fit(plane(60))
+    assert model.history_.n_iters.iloc[-1] == 90
+    assert model.n_selected_ == 8  # nothing says that few columns are enough
+    assert model.path_[0].n_iters == 90
+
+
+def test_training_takes_no_more_passes_than_allowed():
+    model = LassoNetImputer((5,), n_iters=(10, 2), random_state=0).fit(plane(40))
+    assert model.history_.n_iters.iloc[-1] == 10
+
+
+def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
+    model, _, gaps = fitted
+    expected = model.transform(gaps)
+    monkeypatch.setattr("riata.estimators.imputer._ROWS", 7)
+    np.testing.assert_allclose(model.transform(gaps), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +412,8 @@ def test_fills_stay_within_what_was_seen(fitted):
         (np.array([[1.0, np.nan, 2.0]]), "minimum of 2 is required"),
         (np.full((5, 3), np.nan), "nothing but gaps"),
         (np.where(np.arange(30).reshape(10, 3) == 4, np.inf, 1.0), "infinity"),
-        (pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", None]}), "there is text in 'town'"),
+        (pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", None]}), "text or a date in 'town'"),
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "text or a date in 'day'"),
     ],
 )
 def test_tables_that_cannot_be_filled_are_refused(table, message):
@@ -390,6 +429,7 @@ def test_tables_that_cannot_be_filled_are_refused(table, message):
         ({"columns": []}, "at least one column"),
         ({"n_features_to_select": 9}, "exceeds the 8 features"),
         ({"columns": [12]}, "there is no column 12"),
+        ({"columns": 3}, "columns must be a sequence"),
         ({"tol": 0.9}, "tol"),
         ({"hidden_dims": ()}, "hidden"),
     ],
@@ -410,6 +450,12 @@ def test_tiny_tables_and_single_columns_are_filled_with_something():
         assert np.isfinite(LassoNetImputer(**FAST).fit_transform(table)).all()
 
 
+def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="ends before n_features_to_select=1") as caught:
+        LassoNetImputer(**FAST, n_features_to_select=1, lambda_seq=[1e-6]).fit(plane(40))
+    assert caught[0].filename == __file__
+
+
 def test_an_interrupt_leaves_a_usable_model(monkeypatch):
     seen = []
 
@@ -425,7 +471,8 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch):
     with pytest.warns(RuntimeWarning, match="interrupted: training ends"):
         model = LassoNetImputer(**FAST).fit(gaps)
     assert np.isfinite(model.transform(gaps)).all()
-    assert model.path_.n_selected.min() >= 7
+    assert len(model.path_) == 1
     seen.clear()
     with pytest.warns(UserWarning, match="ends before n_features_to_select=2"), pytest.warns(RuntimeWarning):
         LassoNetImputer(**FAST, n_features_to_select=2).fit(gaps)
+    assert len(seen) == 4  # no further training

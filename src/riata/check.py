@@ -119,22 +119,30 @@ def numeric_frame(X: Any, who: str) -> Any:
     """Turn the object columns of a data frame, such as numbers with pd.NA, into floats; name those that hold other things."""
     if not (hasattr(X, "dtypes") and hasattr(X, "assign")):
         return X
-    texts, numeric = [], {}
-    for name in X.columns[[str(dtype) in ("object", "str", "string", "category") for dtype in X.dtypes]]:
-        column = X[name]
-        try:
-            numeric[name] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
-        except (TypeError, ValueError):
-            texts.append(name)
-    if texts:
+    others, numeric = [], {}
+    for i, (name, dtype) in enumerate(zip(X.columns, map(str, X.dtypes), strict=True)):
+        if dtype.startswith(("datetime", "timedelta", "period")):
+            others.append(name)
+        elif dtype.startswith(("object", "str", "category")):
+            column = X.iloc[:, i]
+            try:
+                numeric[i] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
+            except (TypeError, ValueError):
+                others.append(name)
+    if others:
         raise ValueError(
-            f"{who} needs numbers; there is text in {_some(texts)}: drop these columns, or encode them first"
+            f"{who} needs numbers; there is text or a date in {_some(others)}: drop these columns, or encode them first"
         )
-    return X.assign(**numeric) if numeric else X
+    if numeric:
+        X = X.copy()
+        for i, column in numeric.items():
+            X.isetitem(i, column)
+    return X
 
 
 def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, what: str) -> list[int]:
     """Turn column names or positions into positions."""
+    columns = _listed(what, columns, "[0, 2]")
     lookup = {} if names is None else {name: i for i, name in enumerate(names)}
     found = []
     for column in columns:

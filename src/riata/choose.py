@@ -13,15 +13,19 @@ __all__ = ["at_lambda", "at_most", "best", "one_standard_error", "pick"]
 _FEW = 30  # validation rows below which a standard error says little
 
 
-def pick(path: Path, n_features_to_select: int | None, select: str | float) -> Point:
-    """Follow the rules of the estimators, with a warning where they cannot do what they say."""
+def pick(path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0) -> Point:
+    """Follow the rules of the estimators, with a warning where they cannot do what they say.
+
+    ``depth`` is how many calls lie between the user's and the one that picks.
+    """
     if n_features_to_select is not None:
         sparsest = min(reversed(path), key=lambda point: point.n_selected)
         if sparsest.n_selected <= n_features_to_select:
             return path[at_most(path, n_features_to_select)]
         _warn(
             f"the path ends before n_features_to_select={n_features_to_select}: taking the sparsest point, with "
-            f"{sparsest.n_selected} features"
+            f"{sparsest.n_selected} features",
+            depth,
         )
         return sparsest
     if not isinstance(select, str):
@@ -29,7 +33,8 @@ def pick(path: Path, n_features_to_select: int | None, select: str | float) -> P
     if path.val_weights is None:
         _warn(
             "without validation rows nothing says which point is best: taking the last one that has features; "
-            "set n_features_to_select, or give select a lambda_"
+            "set n_features_to_select, or give select a lambda_",
+            depth,
         )
         return next((p for p in reversed(path) if p.n_selected), path[-1])
     if select == "best":
@@ -37,7 +42,8 @@ def pick(path: Path, n_features_to_select: int | None, select: str | float) -> P
     if len(path.val_weights) < _FEW:
         _warn(
             f"only {len(path.val_weights)} validation rows: the one-standard-error rule is unreliable below {_FEW}; "
-            "raise val_size, or set n_features_to_select"
+            "raise val_size, or set n_features_to_select",
+            depth,
         )
     return path[one_standard_error(path)]
 
@@ -97,5 +103,5 @@ def _sparsest(path: Path, candidates: np.ndarray) -> int:
     return int(min(candidates, key=lambda i: (path[i].n_selected, path[i].val_loss)))
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4)  # the user's line, beyond pick and fit
+def _warn(message: str, depth: int) -> None:
+    warnings.warn(message, UserWarning, stacklevel=4 + depth)  # the user's line, beyond pick and fit

@@ -38,6 +38,7 @@ __all__ = [
     "fill",
     "judge",
     "judged_point",
+    "row_weights",
     "train",
 ]
 
@@ -142,7 +143,8 @@ class Completer(Solver):
         self.columns = columns
         self.hide = hide
         self._forward = Pass(problem.network, 1, len(problem.X), problem.X)
-        self._whole = Pass(problem.network, 1, len(gaps.values), problem.X)
+        one_copy = len(problem.X) == len(gaps.values)
+        self._whole = self._forward if one_copy else Pass(problem.network, 1, len(gaps.values), problem.X)
 
     def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
         """Hide other entries, then minimise."""
@@ -233,12 +235,14 @@ def train(
             waited = stopping.patience is not None and passes - since >= stopping.patience
             if passes >= stopping.n_iters or waited or (passes and change <= stopping.tol):
                 return Trained(best, n_fills, history, interrupted=False)
-            for _ in range(_EVERY):
-                solution = completer.minimise(weights, weights.upper.new_zeros(1), Stopping(_PASSES, None, 0.0))
+            until = min(passes + _EVERY * _PASSES, stopping.n_iters)
+            while passes < until:
+                stay = Stopping(min(_PASSES, until - passes), None, 0.0)
+                solution = completer.minimise(weights, weights.upper.new_zeros(1), stay)
                 weights, loss = solution.weights, float(solution.look.loss[0])
                 average.rows.lerp_(weights.rows, 1 - _AVERAGE)
                 average.upper.lerp_(weights.upper, 1 - _AVERAGE)
-                passes += _PASSES
+                passes += stay.n_iters
     except KeyboardInterrupt:
         if not history:
             raise
@@ -264,9 +268,9 @@ def _look(completer: Completer, weights: Weights, most: int) -> tuple[float, int
 
 
 def _relative(new: Tensor, old: Tensor) -> float:
-    """Change of filled entries relative to their size; zero where there are none."""
+    """Change of filled entries relative to their size; NaN, which is under no tolerance, where there are none."""
     size = float(new.square().sum())
-    return float((new - old).square().sum() / size) ** 0.5 if size > 0 else 0.0
+    return float((new - old).square().sum() / size) ** 0.5 if size > 0 else float("nan")
 
 
 def _weights(sparse: SparseWeights, like: Tensor) -> Weights:
@@ -390,8 +394,13 @@ def complete(network: Network, point: FilledPoint, gaps: Gaps, limits: tuple[Ten
 def judge(path: Path, network: Network, gaps: Gaps, n_fills: int) -> Path:
     """Return the path with every point's error on the validation entries."""
     judged = [judged_point(point, network, gaps, n_fills) for point in path]
+    return Path(judged, multiplier=path.multiplier, val_weights=row_weights(gaps))
+
+
+def row_weights(gaps: Gaps) -> Floats | None:
+    """Return the share of the validation entries that each row with any holds; None where there are none."""
     _, weights = _per_row(gaps)
-    return Path(judged, multiplier=path.multiplier, val_weights=weights if len(weights) else None)
+    return weights if len(weights) else None
 
 
 def judged_point(point: Point, network: Network, gaps: Gaps, n_fills: int) -> FilledPoint:

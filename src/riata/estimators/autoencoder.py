@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from riata import check, scaling
 from riata.estimators.base import BaseLassoNet
@@ -30,6 +30,12 @@ class LassoNetAutoencoder(BaseLassoNet):
 
     Parameters
     ----------
+    adaptive : "auto" or float, default="auto"
+        Exponent of an adaptive penalty. At each point the price of a column is its cost times (mean / own norm of linear
+        weights) to this power, with the norms of the point before: weak columns leave sooner and strong ones are shrunk less.
+        0 is the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the group lasso.
+    standardize : bool, default=True
+        Centre and scale the columns: each then counts the same. Without, those that vary more count more.
     <parameters>
     n_iters : int or pair, default=(4000, None)
         Most passes over the training rows, for the dense model and the refit, and for every other point; None is 56 for a table
@@ -195,8 +201,8 @@ class LassoNetAutoencoder(BaseLassoNet):
         """
         check_is_fitted(self, "point_")
         checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        weights = np.ones(len(checked)) if sample_weight is None else check.sample_weight(sample_weight, len(checked))
-        scale = self._target_scaling.scale
+        weights = _check_sample_weight(sample_weight, checked, dtype=np.float64)
+        scale = np.where(self._scaling.scale > 0, self._scaling.scale, np.inf)  # what never varied cannot be learnt
         missed = weights @ np.square((checked - self._output_of(checked)) / scale).sum(axis=1)
         spread = weights @ np.square((checked - self._means) / scale).sum(axis=1)
         return float(1 - missed / spread) if spread > 0 else float(missed <= 0)
@@ -204,7 +210,10 @@ class LassoNetAutoencoder(BaseLassoNet):
     # What the base class asks for.
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        checked = validate_data(self, X, dtype=[np.float64, np.float32], **how)
+        frame = check.numeric_frame(X, type(self).__name__)
+        checked = validate_data(self, frame, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", **how)
+        if np.isnan(checked).any():
+            raise ValueError("Input X contains NaN: fill the gaps first, for which there is LassoNetImputer")
         return checked, checked
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
@@ -218,5 +227,4 @@ class LassoNetAutoencoder(BaseLassoNet):
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
         self._means = np.average(target, axis=0, weights=weights)
-        scale = self._scaling.scale
-        return scaling.Scaling(self._scaling.center, np.where(scale > 0, scale, 1.0))
+        return self._scaling  # of a constant column, too: 0 times anything, and its value

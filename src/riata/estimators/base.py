@@ -134,7 +134,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
             start = self._start(problem, int(seeds[2]))
             paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=1)
         if self.refit:
             fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
             chosen = debias(solver, chosen, dense, fresh)

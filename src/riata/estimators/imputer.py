@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LassoNetImputer"]
 
-_FEW = 5  # known entries of a column of which none is held out to validate on
+_FEW = 5  # known entries of a column that are not held out to validate on, however few they are
+_ROWS = 4096  # rows that are filled at a time
 _DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
-_WIDEST = 5000  # columns up to which training begins with a linear model of all of them
+_WIDEST = 2000  # columns up to which training begins with a linear model of all of them
 _SCORED = 0.1  # share of the known entries that a score hides
 
 
@@ -40,10 +42,13 @@ class LassoNetImputer(TransformerMixin, PathModel):
     A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
     not shown: again and again a random share of the known entries is hidden from it, and only these are scored. What is
     hidden or missing is filled with the network's own output, several times over. The linear part starts as Soft-Impute, with
-    a penalty that validation entries choose, so what is linear and of low rank is known before training begins.
+    a penalty that validation entries choose, so what is linear and of low rank is known before training begins (up to 2,000
+    columns; tables with more start at random, and need memory for the square of their number).
 
-    Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns are
-    measured to fill in all of them. ``path_`` says at which error, ``at(n_features=k)`` is the model that needs only k columns.
+    Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns
+    are measured to fill in all of them. ``path_`` ranks columns and says at which error its own, penalised networks do so.
+    These are shrunk, and much worse than a network trained for few columns: ask for ``n_features_to_select=k``, which trains
+    again, or for given ``columns``. ``at(n_features=k)`` is the path's own network, without training.
 
     Gaps may lie anywhere, in new rows too, also where there were none before. A known entry is never changed. Values filled in
     stay between the lowest and the highest known value of their column.
@@ -201,17 +206,17 @@ class LassoNetImputer(TransformerMixin, PathModel):
             training = self._training(gaps, dense, seeds, progress)
             completer, trained = training.run(inputs)
             chosen: Point = self._trained(training, completer, trained)
-            if self.columns is not None:
-                self.path_ = Path([chosen], multiplier=grid.multiplier)
-                return self.load(chosen)
-            if trained.interrupted:
-                until = self.n_features_in_  # whoever wants to stop does not want a path
+            dense_path = Path([chosen], multiplier=grid.multiplier, val_weights=completion.row_weights(gaps))
+            if self.columns is not None or trained.interrupted:
+                self.path_ = dense_path
+                return self.load(chosen if self.columns is not None else self._pick())
             if not sparse.n_iters:
                 sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
             opening = Stopping(0, None, 0.0)  # the dense model is there already
             paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress)
-            self.path_ = completion.judge(paths[0], self._network, gaps, trained.n_fills)
-            chosen = choose.pick(self.path_, self.n_features_to_select, self.select)
+            judged = completion.judge(paths[0][1:], self._network, gaps, trained.n_fills)
+            self.path_ = Path([*dense_path, *judged], multiplier=grid.multiplier, val_weights=dense_path.val_weights)
+            chosen = self._pick()
             if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
                 completer, trained = training.run(chosen.weights.features, chosen if self.refit == "warm" else None)
                 chosen = self._trained(training, completer, trained, chosen.lambda_)
@@ -235,7 +240,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
-        filled = np.where(known, table, self._completed(table, known).astype(table.dtype))
+        filled = np.where(known, table, self._within(self._completed(table, known).astype(table.dtype)))
         kept = filled[:, self._kept()]
         if self.indicator_ is None:
             return kept
@@ -262,7 +267,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             np.broadcast_to(row, table.shape)[hidden] for row in (self._scaling.scale, self._scaling.center)
         )
         spread = np.square((table[hidden] - center) / scale).sum()
-        return float(1 - np.square(missed / scale).sum() / spread)
+        return float(1 - np.square(missed / scale).sum() / spread) if spread > 0 else 0.0
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the columns of what :meth:`transform` returns."""
@@ -303,12 +308,12 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
         check.number("hide", self.hide, high=0.9)
         if not self._gaps_are_nan():
-            check.number("missing_values", self.missing_values, low=-np.inf)
+            check.number("missing_values", self.missing_values, low=-np.inf)  # NaN is dealt with already
         return super()._settings()
 
     def _gaps_are_nan(self) -> bool:
         value = self.missing_values
-        return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and bool(np.isnan(value)))
+        return value is None or type(value).__name__ == "NAType" or (isinstance(value, Real) and value != value)
 
     def _check_table(self, X: Any, *, fitting: bool) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
         """Return a table of numbers and which of them are known."""
@@ -367,9 +372,15 @@ class LassoNetImputer(TransformerMixin, PathModel):
             values, there = self._check_table(X_val, fitting=False)
             if values.shape != table.shape:
                 raise ValueError(f"X_val must have the shape of X, {table.shape}; got {values.shape}")
+            lost = np.flatnonzero(~(known & ~there).any(axis=0) & there.any(axis=0))
+            if len(lost):
+                raise ValueError(
+                    f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from"
+                )
             return np.where(there, values, np.nan).astype(np.float64)
-        chance = np.random.default_rng(seed).random(table.shape)
-        there = known & (chance < self.val_size) & (known.sum(axis=0) > _FEW)
+        chance = np.where(known, np.random.default_rng(seed).random(table.shape), 1.0)
+        order = chance.argsort(axis=0).argsort(axis=0)
+        there = (chance < self.val_size) & (order < known.sum(axis=0) - _FEW)
         return np.where(there, table, np.nan).astype(np.float64)
 
     def _gaps(self, table: NDArray[np.floating], known: NDArray[np.bool_], held_out: NDArray[np.float64]) -> Gaps:
@@ -383,10 +394,22 @@ class LassoNetImputer(TransformerMixin, PathModel):
             return torch.from_numpy(self._scaling.apply(array, self.dtype)).to(device)
 
         values = np.where(learnt, table, self._scaling.center)
-        gaps = Gaps(tensor(values), torch.from_numpy(learnt).to(device), tensor(held_out))
+        self._range = values.min(axis=0), values.max(axis=0)
+        judged = np.where(self._scaling.scale > 0, held_out, np.nan)  # what never varies in training cannot be learnt
+        gaps = Gaps(tensor(values), torch.from_numpy(learnt).to(device), tensor(judged))
         low, high = gaps.limits
         self._limits = low.cpu().double(), high.cpu().double()
         return gaps
+
+    def _within(self, filled: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Keep what is filled in between the lowest and the highest known value of its column, to the last bit."""
+        return np.clip(filled, *(limit.astype(filled.dtype) for limit in self._range))
+
+    def _pick(self) -> Point:
+        """Choose a point; where nothing says which is best, all columns are better than few."""
+        if self.n_features_to_select is None and isinstance(self.select, str) and self.path_.val_weights is None:
+            return self.path_[0]
+        return choose.pick(self.path_, self.n_features_to_select, self.select, depth=1)
 
     def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""
@@ -395,8 +418,12 @@ class LassoNetImputer(TransformerMixin, PathModel):
 
     def _completed(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what the network says of every entry, on the scale of the table, in float64."""
-        values = self._scaling.apply(np.where(known, table, self._scaling.center), np.float64)
-        gaps = Gaps(*(torch.from_numpy(array) for array in (values, known, np.full_like(values, np.nan))))
+        blocks = [self._block(table[i : i + _ROWS], known[i : i + _ROWS]) for i in range(0, len(table), _ROWS)]
+        return self._within(np.concatenate(blocks)).astype(np.float64, copy=False)
+
+    def _block(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        values = torch.from_numpy(self._scaling.apply(np.where(known, table, self._scaling.center), np.float64))
+        gaps = Gaps(values, torch.from_numpy(np.ascontiguousarray(known)), values)
         output = completion.complete(self._network, self.point_, gaps, self._limits)
         return output.numpy() * self._scaling.scale + self._scaling.center
 

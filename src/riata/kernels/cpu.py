@@ -221,4 +221,4 @@ def _step_upper(now, last, grad, moments, is_matrix, size, fresh, gamma):
         moments[i] = moment
         again = dtype(0) if fresh else dtype(MOMENTUM) * (now[i] - last[i])
         moved = now[i] + again - size / (np.sqrt(moment) + dtype(TINY)) * g
-        last[i] = moved if abs(moved) > VANISHED else dtype(0)
+        last[i] = dtype(0) if abs(moved) <= VANISHED else moved
