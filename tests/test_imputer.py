@@ -16,7 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from riata import LassoNetImputer, choose, completion
-from riata.completion import Completer
+from riata.completion import Completer, hiding
+from riata.network import Network, Weights
+from riata.stopping import Stopping
 
 FAST = {"hidden_dims": (16, 16), "n_iters": (90, 5), "random_state": 0}
 
@@ -107,15 +109,15 @@ def test_an_entry_that_is_hidden_is_a_target_and_says_nothing_to_the_input(fitte
     assert not np.array_equal(changed.problem.X[n:], completer.problem.X[n:])  # other copies show these entries
 
 
-def some_completer(X: np.ndarray) -> tuple[Completer, completion.Weights]:
+def some_completer(X: np.ndarray) -> tuple[Completer, Weights]:
     """Pose the problem of all columns of X from all, and draw weights."""
     d = X.shape[1]
     values, known = torch.tensor(X), torch.ones(X.shape, dtype=torch.bool)
     gaps = completion.Gaps(values, known, torch.full_like(values, torch.nan))
-    network = completion.Network(d, (4,))
+    network = Network(d, (4,))
     training = completion.Training(
         network, gaps, np.eye(d), M=10.0, costs=np.ones(d), ids=None, gamma=0.0, gamma_skip=0.0, adaptive=0.0,
-        hide=0.2, learning_rate=1e-3, stopping=completion.Stopping(9, None, 0.0), seeds=(1, 2),
+        hide=0.2, learning_rate=1e-3, stopping=Stopping(9, None, 0.0), seeds=(1, 2),
     )  # fmt: skip
     completer = training._completer(np.arange(d))
     return completer, completer.feasible(network.init(d, [0], torch.float64, torch.device("cpu")))
@@ -128,12 +130,13 @@ def test_without_hiding_the_answer_is_the_initial_fill():
         (16, 16), hide=0, n_iters=(3000, 5), val_size=0, tol=0, n_features_to_select=8, random_state=0
     )
     filled = model.fit_transform(gaps)
-    Z = (gaps - model._scaling.center) / model._scaling.scale
+    Z = (gaps - model._known.scaling.center) / model._known.scaling.scale
     initial = (
-        np.where(np.isnan(Z), np.nanmean(Z, axis=1, keepdims=True), Z) * model._scaling.scale + model._scaling.center
+        np.where(np.isnan(Z), np.nanmean(Z, axis=1, keepdims=True), Z) * model._known.scaling.scale
+        + model._known.scaling.center
     )
     there = np.isnan(gaps)
-    off = ((filled - initial) / model._scaling.scale)[there]
+    off = ((filled - initial) / model._known.scaling.scale)[there]
     assert np.mean(off**2) < 0.1
     hiding = LassoNetImputer(**FAST, n_features_to_select=8).fit_transform(gaps)
     assert error(hiding, X, gaps) < 0.7 * error(filled, X, gaps)
@@ -224,7 +227,7 @@ def test_the_path_tells_the_error_on_the_entries_held_out():
     model = LassoNetImputer(**FAST).fit(gaps, X_val=val)
     for point in model.path_[:: max(1, len(model.path_) // 4)]:
         at = model.load(point)
-        missed = ((at.predict_entries(gaps) - X) / model._scaling.scale)[np.isnan(gaps)]
+        missed = ((at.predict_entries(gaps) - X) / model._known.scaling.scale)[np.isnan(gaps)]
         assert point.val_loss == pytest.approx(np.mean(missed**2), rel=1e-3)
 
 
@@ -402,7 +405,7 @@ def test_training_takes_no_more_passes_than_allowed():
 def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
     model, _, gaps = fitted
     expected = model.transform(gaps)
-    monkeypatch.setattr("riata.estimators.imputer._ROWS", 7)
+    monkeypatch.setattr("riata.estimators.known._ROWS", 7)
     np.testing.assert_allclose(model.transform(gaps), expected, rtol=1e-10)
 
 
@@ -465,8 +468,8 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch):
             raise KeyboardInterrupt
         return look(completer, weights, most)
 
-    look = completion._look
-    monkeypatch.setattr(completion, "_look", stop)
+    look = hiding._look
+    monkeypatch.setattr(hiding, "_look", stop)
     gaps = with_gaps(plane(60))
     with pytest.warns(RuntimeWarning, match="interrupted: training ends"):
         model = LassoNetImputer(**FAST).fit(gaps)

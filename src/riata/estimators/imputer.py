@@ -7,16 +7,16 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from riata import check, choose, completion, lowrank, scaling
+from riata import check, choose, completion, lowrank
 from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
 from riata.estimators.documentation import documented
+from riata.estimators.known import hold_out, learn
 from riata.estimators.model import PathModel
 from riata.network import Network
 from riata.path import Grid, Path, Point, follow
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LassoNetImputer"]
 
-_FEW = 5  # known entries of a column that are not held out to validate on, however few they are
-_ROWS = 4096  # rows that are filled at a time
 _DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
 _WIDEST = 2000  # columns up to which training begins with a linear model of all of them
 _SCORED = 0.1  # share of the known entries that a score hides
@@ -198,7 +196,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
         table, known = self._check_table(X, fitting=True)
         inputs = self._inputs()
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)
-        gaps = self._gaps(table, known, self._held_out(table, known, X_val, int(seeds[0])))
+        held_out = self._held_out(table, known, X_val, int(seeds[0]))
+        self._known, gaps = learn(table, known & np.isnan(held_out), held_out, self.dtype, self._device())
+        self._empty = ~known.any(axis=0)
         self._fit_indicator(known)
         self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
         until = self.n_features_to_select or 0
@@ -240,7 +240,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
-        filled = np.where(known, table, self._within(self._completed(table, known).astype(table.dtype)))
+        filled = np.where(known, table, self._known.within(self._completed(table, known).astype(table.dtype)))
         kept = filled[:, self._kept()]
         if self.indicator_ is None:
             return kept
@@ -259,13 +259,12 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
-        hidden = known & (np.random.default_rng(0).random(known.shape) < _SCORED) & (self._scaling.scale > 0)
+        scaled = self._known.scaling
+        hidden = known & (np.random.default_rng(0).random(known.shape) < _SCORED) & (scaled.scale > 0)
         if not hidden.any():
             raise ValueError(f"X has {int(known.sum())} known entries: too few to hide a tenth of them and score those")
         missed = (table - self._completed(table, known & ~hidden))[hidden]
-        scale, center = (
-            np.broadcast_to(row, table.shape)[hidden] for row in (self._scaling.scale, self._scaling.center)
-        )
+        scale, center = (np.broadcast_to(row, table.shape)[hidden] for row in (scaled.scale, scaled.center))
         spread = np.square((table[hidden] - center) / scale).sum()
         return float(1 - np.square(missed / scale).sum() / spread) if spread > 0 else 0.0
 
@@ -378,32 +377,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
                     f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from"
                 )
             return np.where(there, values, np.nan).astype(np.float64)
-        chance = np.where(known, np.random.default_rng(seed).random(table.shape), 1.0)
-        order = chance.argsort(axis=0).argsort(axis=0)
-        there = (chance < self.val_size) & (order < known.sum(axis=0) - _FEW)
-        return np.where(there, table, np.nan).astype(np.float64)
-
-    def _gaps(self, table: NDArray[np.floating], known: NDArray[np.bool_], held_out: NDArray[np.float64]) -> Gaps:
-        """Scale by the entries to learn from, remember how, and move everything to the device."""
-        self._empty = ~known.any(axis=0)
-        learnt = known & np.isnan(held_out)
-        self._scaling = scaling.learn_known(table, learnt)
-        device = self._device()
-
-        def tensor(array: NDArray[np.float64]) -> torch.Tensor:
-            return torch.from_numpy(self._scaling.apply(array, self.dtype)).to(device)
-
-        values = np.where(learnt, table, self._scaling.center)
-        self._range = values.min(axis=0), values.max(axis=0)
-        judged = np.where(self._scaling.scale > 0, held_out, np.nan)  # what never varies in training cannot be learnt
-        gaps = Gaps(tensor(values), torch.from_numpy(learnt).to(device), tensor(judged))
-        low, high = gaps.limits
-        self._limits = low.cpu().double(), high.cpu().double()
-        return gaps
-
-    def _within(self, filled: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Keep what is filled in between the lowest and the highest known value of its column, to the last bit."""
-        return np.clip(filled, *(limit.astype(filled.dtype) for limit in self._range))
+        return hold_out(table, known, self.val_size, seed)
 
     def _pick(self) -> Point:
         """Choose a point; where nothing says which is best, all columns are better than few."""
@@ -417,15 +391,8 @@ class LassoNetImputer(TransformerMixin, PathModel):
         return training.point(completer, trained, lambda_)
 
     def _completed(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what the network says of every entry, on the scale of the table, in float64."""
-        blocks = [self._block(table[i : i + _ROWS], known[i : i + _ROWS]) for i in range(0, len(table), _ROWS)]
-        return self._within(np.concatenate(blocks)).astype(np.float64, copy=False)
-
-    def _block(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        values = torch.from_numpy(self._scaling.apply(np.where(known, table, self._scaling.center), np.float64))
-        gaps = Gaps(values, torch.from_numpy(np.ascontiguousarray(known)), values)
-        output = completion.complete(self._network, self.point_, gaps, self._limits)
-        return output.numpy() * self._scaling.scale + self._scaling.center
+        """Return what the network says of every entry."""
+        return self._known.fill(self._network, self.point_, table, known)
 
     def _kept(self) -> Any:
         """Mark the columns that are returned."""
