@@ -30,6 +30,7 @@ __all__ = ["LassoNetImputer"]
 
 _DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
 _WIDEST = 2000  # columns up to which training begins with a linear model of all of them
+_SEED = 848  # of scores; not one that gaps are likely to be drawn with, as then there would be nothing to hide
 _SCORED = 0.1  # share of the known entries that a score hides
 
 
@@ -260,7 +261,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
         scaled = self._known.scaling
-        hidden = known & (np.random.default_rng(0).random(known.shape) < _SCORED) & (scaled.scale > 0)
+        hidden = (
+            known & (np.random.default_rng([_SEED, *known.shape]).random(known.shape) < _SCORED) & (scaled.scale > 0)
+        )
         if not hidden.any():
             raise ValueError(f"X has {int(known.sum())} known entries: too few to hide a tenth of them and score those")
         missed = (table - self._completed(table, known & ~hidden))[hidden]
