@@ -17,7 +17,7 @@ from experiments.matrices import Gaps
 from experiments.page import Picture, Section, Table, columns, error, names, spread, style
 from riata import LassoNetImputer
 
-METHODS = ("riata", "pfa", "random")
+METHODS = ("riata", "riata_at", "pfa", "random")
 _DATA, _QUICK = "mice_protein", "roll_small"
 _TRIALS = 5
 _COUNTS = {_DATA: (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 77), _QUICK: (4,)}
@@ -38,23 +38,23 @@ def cells(options: Options) -> list[Cell]:
 def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
     """Choose k columns for every k, and train a network from scratch that sees these and fills all."""
     gaps = matrices.load(cell.data, cell.seed)
-    path = _path(gaps, cell.seed) if cell.method == "riata" else None
+    path = _path(gaps, cell.seed) if cell.method in ("riata", "riata_at") else None
     # All columns are the same ones whoever chooses them.
     counts = [k for k in _COUNTS[cell.data] if path is not None or k < gaps.seen.shape[1]]
+    reference = {"counts": counts, "reference": needed[0]["scores"]["mse"]}
+    if path is not None and cell.method == "riata_at":
+        models = [path.at(n_features=k) for k in counts]
+        errors = [matrices.error(model.transform(gaps.seen), gaps.test) for model in models]
+        return {**reference, "columns": [np.flatnonzero(m.selected_).tolist() for m in models], "errors": errors}
     chosen = {
         k: _chosen(cell.method, gaps, k, cell.seed) if path is None else by(path.feature_importances_)[:k]
         for k in counts
     }
-    scores = {
-        "counts": counts,
+    return {
+        **reference,
         "columns": [np.sort(chosen[k]).tolist() for k in counts],
         "errors": [_error(gaps, chosen[k], cell.seed) for k in counts],
-        "reference": needed[0]["scores"]["mse"],
     }
-    if path is not None:
-        own = [path.at(n_features=k) for k in counts]
-        scores["own"] = [matrices.error(model.transform(gaps.seen), gaps.test) for model in own]
-    return scores
 
 
 def _path(gaps: Gaps, seed: int) -> LassoNetImputer:
@@ -84,8 +84,9 @@ def page(store: Store) -> Section | None:
         f"Error on test entries of {data} with k columns as inputs, from which all columns are filled; the split is that of "
         "the section on completion. The network is trained from scratch on the k columns that riata's path ranks best, that "
         "principal feature analysis (`pfa`) chooses among columns whose gaps are filled with their means, or that are drawn. "
-        "An entry of a chosen column that is missing is filled from the others. `riata, own model` is the network at that "
-        f"point of the path, without training again. The line is Soft-Impute on all columns. {_meets(found)} In the paper, "
+        "An entry of a chosen column that is missing is filled from the others. `riata_at` is `at(n_features=k)`, without "
+        "training again: the network for all columns, to which all others are gaps. The line is Soft-Impute on all columns. "
+        f"{_meets(found)} In the paper, "
         "LassoNet is as good as Soft-Impute with about 40 of the 77 proteins."
     )
     return Section("Completion from fewer columns", text, [_picture(found), _table(found)])
@@ -96,10 +97,10 @@ def _reference(found: Sequence[Result]) -> float:
     return float(np.mean(list({r["config"]["seed"]: r["scores"]["reference"] for r in found}.values())))
 
 
-def _at(found: Sequence[Result], k: int, key: str = "errors") -> list[float]:
+def _at(found: Sequence[Result], k: int) -> list[float]:
     """Return the errors with k columns, one per trial."""
     scores = [r["scores"] for r in found]
-    return [s[key][s["counts"].index(k)] for s in scores if key in s and k in s["counts"]]
+    return [s["errors"][s["counts"].index(k)] for s in scores if k in s["counts"]]
 
 
 def _counts(found: Sequence[Result]) -> list[int]:
@@ -138,8 +139,6 @@ def _table(found: Sequence[Result]) -> Table:
     for method in names(found, "method"):
         one = columns(found, method=method)
         rows.append([method, *(spread(_at(one, k)) for k in counts)])
-        if method == "riata":
-            rows.append(["riata, own model", *(spread(_at(one, k, "own")) for k in counts)])
     trials = {r["config"]["seed"] for r in found}
     rows.append(["(soft_impute, all columns)", *("" for _ in counts[1:]), f"{_reference(found):.3f}"])
     caption = f"Mean squared error on test entries with k columns, mean over {len(trials)} trials ± standard error"

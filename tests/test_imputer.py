@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -229,6 +230,14 @@ def test_the_path_tells_the_error_on_the_entries_held_out():
         at = model.load(point)
         missed = ((at.predict_entries(gaps) - X) / model._known.scaling.scale)[np.isnan(gaps)]
         assert point.val_loss == pytest.approx(np.mean(missed**2), rel=1e-3)
+
+
+def test_the_dense_network_does_better_with_few_columns_than_the_penalised_one_that_found_them(fitted):
+    model, X, gaps = fitted
+    few = model.at(n_features=3)
+    own = model.at(n_features=3).load(replace(few.point_, filler=None))
+    assert (few.selected_ == own.selected_).all()
+    assert error(few.transform(gaps), X, gaps) < 0.9 * error(own.transform(gaps), X, gaps)
 
 
 def test_refitting_makes_a_point_with_few_columns_better():

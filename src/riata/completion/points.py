@@ -23,6 +23,7 @@ __all__ = ["FilledPoint", "Training", "complete", "judge", "judged_point", "row_
 
 Floats = NDArray[np.float64]
 _ROWS = 2048  # copies of the table, each with other entries hidden, are made up to about so many rows
+_TRIED = (4, 8, 16)  # numbers of fills from the columns of a point
 _COPIES = 8  # but not more than this
 
 
@@ -69,7 +70,8 @@ class Training:
             n_iters=trained.history[-1].n_iters,
             weights=replace(point.weights, columns=features, features=features),
         )
-        return judged_point(point, self.network, self.gaps, trained.n_fills)
+        filled = FilledPoint(**vars(point), n_fills=trained.n_fills)
+        return judged_point(filled, self.network, self.gaps, (trained.n_fills,))
 
     def _completer(self, inputs: NDArray[np.int64]) -> Completer:
         """Pose the problem: copies of the table's rows, whose entries the completer fills in."""
@@ -114,30 +116,57 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class FilledPoint(Point):
-    """A point whose network is applied several times over.
+    """A point of a path, and how gaps are filled from its columns.
 
     Attributes
     ----------
     n_fills : int
         How many times gaps are filled with the network's output.
+    filler : SparseWeights or None
+        The network that does so, where it is not the point's own: that of the dense model, to which all but the selected
+        columns are gaps.
     """
 
     n_fills: int = FILLS
+    filler: SparseWeights | None = None
 
 
 @torch.inference_mode()
-def complete(network: Network, point: FilledPoint, gaps: Gaps, limits: tuple[Tensor, Tensor]) -> Tensor:
-    """Return what the network of a point says of every entry of a table, (n, d), on the table's device and precision."""
-    values = gaps.values
-    layers = network.layers(_weights(point.weights, values))
+def complete(
+    network: Network,
+    point: FilledPoint,
+    gaps: Gaps,
+    limits: tuple[Tensor, Tensor],
+    see: Callable[[int, Tensor], None] | None = None,
+) -> Tensor:
+    """Return what is filled in for every entry of a table, (n, d), on the table's device and precision.
+
+    Of the table only the point's columns are looked at; ``see`` is called as in :func:`fill`.
+    """
+    values, weights = gaps.values, point.weights if point.filler is None else point.filler
+    layers = network.layers(_weights(weights, values))
     forward = Pass(network, 1, len(values), values)
-    columns = torch.from_numpy(point.weights.features).to(values.device)
-    return fill(lambda X: forward.forward(layers, X)[0], values, gaps.known, columns, limits, point.n_fills)
+    shown = gaps.known & torch.from_numpy(point.selected).to(values.device)
+    columns = torch.from_numpy(weights.features).to(values.device)
+    return fill(lambda X: forward.forward(layers, X)[0], values, shown, columns, limits, point.n_fills, see)
 
 
-def judge(path: Path, network: Network, gaps: Gaps, n_fills: int) -> Path:
-    """Return the path with every point's error on the validation entries."""
-    judged = [judged_point(point, network, gaps, n_fills) for point in path]
+def judge(path: Path, network: Network, gaps: Gaps, dense: FilledPoint) -> Path:
+    """Return the path with the dense model's network in place of each point's own, and its error on the validation entries.
+
+    The penalty that finds the columns shrinks what is made of them. The dense network is used to gaps anywhere, and does much
+    better with the same columns.
+    """
+    known: dict[bytes, FilledPoint] = {}
+    judged = []
+    for point in path:
+        key = point.selected.tobytes()
+        if key not in known:
+            filled = FilledPoint(**vars(point), n_fills=dense.n_fills, filler=dense.weights)
+            known[key] = judged_point(filled, network, gaps, _TRIED)
+        same = known[key]
+        found = {name: getattr(same, name) for name in ("val_loss", "val_loss_se", "val_losses", "n_fills", "filler")}
+        judged.append(FilledPoint(**{**vars(point), **found}))
     return Path(judged, multiplier=path.multiplier, val_weights=row_weights(gaps))
 
 
@@ -147,18 +176,25 @@ def row_weights(gaps: Gaps) -> Floats | None:
     return weights if len(weights) else None
 
 
-def judged_point(point: Point, network: Network, gaps: Gaps, n_fills: int) -> FilledPoint:
-    """Return the point with its error on the validation entries: the mean over entries, with its standard error over rows."""
-    filled = FilledPoint(**vars(point), n_fills=n_fills)
+def judged_point(point: FilledPoint, network: Network, gaps: Gaps, tried: tuple[int, ...]) -> FilledPoint:
+    """Return the point with the number of fills, of some, that has the lowest error on the validation entries, and that error.
+
+    It is the mean over entries, with its standard error over rows.
+    """
     counts, weights = _per_row(gaps)
     if not len(weights):
-        return filled
-    there = ~gaps.judged.isnan()
-    output = complete(network, filled, gaps, gaps.limits)
-    sums = torch.where(there, output - gaps.judged, 0.0).square().sum(1).cpu().double().numpy()
-    losses = sums[counts > 0] / counts[counts > 0]
-    mean, error = mean_and_error(losses, weights)
-    return replace(filled, val_loss=mean, val_loss_se=error, val_losses=losses)
+        return point
+    there, seen = ~gaps.judged.isnan(), {}
+
+    def see(i: int, output: Tensor) -> None:
+        if i in tried:
+            sums = torch.where(there, output - gaps.judged, 0.0).square().sum(1).cpu().double().numpy()
+            seen[i] = sums[counts > 0] / counts[counts > 0]
+
+    complete(network, replace(point, n_fills=max(tried)), gaps, gaps.limits, see)
+    n_fills = min(seen, key=lambda i: float(seen[i] @ weights))
+    mean, error = mean_and_error(seen[n_fills], weights)
+    return replace(point, n_fills=n_fills, val_loss=mean, val_loss_se=error, val_losses=seen[n_fills])
 
 
 def _per_row(gaps: Gaps) -> tuple[Floats, Floats]:

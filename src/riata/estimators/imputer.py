@@ -45,9 +45,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
     columns; tables with more start at random, and need memory for the square of their number).
 
     Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns
-    are measured to fill in all of them. ``path_`` ranks columns and says at which error its own, penalised networks do so.
-    These are shrunk, and much worse than a network trained for few columns: ask for ``n_features_to_select=k``, which trains
-    again, or for given ``columns``. ``at(n_features=k)`` is the path's own network, without training.
+    are measured to fill in all of them. ``path_`` says at which error: that of the first network, without a penalty, when all
+    but a point's columns are gaps to it. ``at(n_features=k)`` does the same without training; a network trained for k columns,
+    with ``n_features_to_select=k`` or for given ``columns``, is better yet, and clearly so for few of them.
 
     Gaps may lie anywhere, in new rows too, also where there were none before. A known entry is never changed. Values filled in
     stay between the lowest and the highest known value of their column.
@@ -206,17 +206,17 @@ class LassoNetImputer(TransformerMixin, PathModel):
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
             training = self._training(gaps, dense, seeds, progress)
             completer, trained = training.run(inputs)
-            chosen: Point = self._trained(training, completer, trained)
-            dense_path = Path([chosen], multiplier=grid.multiplier, val_weights=completion.row_weights(gaps))
+            first = self._trained(training, completer, trained)
+            weights = completion.row_weights(gaps)
             if self.columns is not None or trained.interrupted:
-                self.path_ = dense_path
-                return self.load(chosen if self.columns is not None else self._pick())
+                self.path_ = Path([first], multiplier=grid.multiplier, val_weights=weights)
+                return self.load(first if self.columns is not None else self._pick())
             if not sparse.n_iters:
                 sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
             opening = Stopping(0, None, 0.0)  # the dense model is there already
             paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress)
-            judged = completion.judge(paths[0][1:], self._network, gaps, trained.n_fills)
-            self.path_ = Path([*dense_path, *judged], multiplier=grid.multiplier, val_weights=dense_path.val_weights)
+            judged = completion.judge(paths[0][1:], self._network, gaps, first)
+            self.path_ = Path([first, *judged], multiplier=grid.multiplier, val_weights=weights)
             chosen = self._pick()
             if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
                 completer, trained = training.run(chosen.weights.features, chosen if self.refit == "warm" else None)
