@@ -460,6 +460,9 @@ def test_entries_to_validate_on_must_fit_the_table():
 def test_tiny_tables_and_single_columns_are_filled_with_something():
     for table in (np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[1.0], [np.nan], [3.0]]), np.ones((4, 2))):
         assert np.isfinite(LassoNetImputer(**FAST).fit_transform(table)).all()
+    assert (
+        len(LassoNetImputer(**FAST).fit(np.ones((4, 2))).path_) == 1
+    )  # no column says anything: there is nothing to select
 
 
 def test_the_warning_of_a_choice_points_to_the_line_of_the_user():

@@ -393,7 +393,8 @@ def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArra
     if not np.isfinite(look.objective[replicas]).all():
         r = replicas[~np.isfinite(look.objective[replicas])][0]
         raise FloatingPointError(
-            f"the objective is not finite at lambda_={lambda_[r]:.4g}; use standardize=True, or a smaller learning_rate"
+            f"the objective is not finite at lambda_={lambda_[r]:.4g}; scale the columns (standardize=True), or use a "
+            "smaller learning_rate"
         )
     selected = problem.selected(solution.weights.rows)
     anywhere = selected.any(0).nonzero().squeeze(-1)

@@ -208,7 +208,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             completer, trained = training.run(inputs)
             first = self._trained(training, completer, trained)
             weights = completion.row_weights(gaps)
-            if self.columns is not None or trained.interrupted:
+            if self.columns is not None or trained.interrupted or not first.n_selected:
                 self.path_ = Path([first], multiplier=grid.multiplier, val_weights=weights)
                 return self.load(first if self.columns is not None else self._pick())
             if not sparse.n_iters:
