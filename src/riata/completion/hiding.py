@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class Gaps:
     known: Tensor  # (n, d) bool: entries to learn from
     judged: Tensor  # (n, d): values of the entries to validate on, NaN elsewhere
 
-    @property
+    @cached_property
     def limits(self) -> tuple[Tensor, Tensor]:
         """Lowest and highest known value of each column; a column without any is held at zero."""
         low = torch.where(self.known, self.values, torch.inf).amin(0)
@@ -127,8 +128,7 @@ class Completer(Solver):
     @torch.inference_mode()
     def completions(self, weights: Weights, n_fills: int, see: Callable[[int, Tensor], None] | None = None) -> Tensor:
         """Return the output for the table with everything shown that is known, (n, d)."""
-        known = self.gaps.known
-        return self._filled(weights, self._whole, self.gaps.values, known, n_fills, see)
+        return self._filled(weights, self._whole, self.gaps.values, self.gaps.known, n_fills, see)
 
     @torch.inference_mode()
     def _hide(self, weights: Weights) -> None:

@@ -23,8 +23,8 @@ __all__ = ["FilledPoint", "Training", "complete", "judge", "judged_point", "row_
 
 Floats = NDArray[np.float64]
 _ROWS = 2048  # copies of the table, each with other entries hidden, are made up to about so many rows
-_TRIED = (4, 8, 16)  # numbers of fills from the columns of a point
 _COPIES = 8  # but not more than this
+_TRIED = (4, 8, 16)  # numbers of fills from the columns of a point
 
 
 @dataclass(frozen=True, eq=False)

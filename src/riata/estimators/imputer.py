@@ -46,8 +46,8 @@ class LassoNetImputer(TransformerMixin, PathModel):
 
     Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns
     are measured to fill in all of them. ``path_`` says at which error: that of the first network, without a penalty, when all
-    but a point's columns are gaps to it. ``at(n_features=k)`` does the same without training; a network trained for k columns,
-    with ``n_features_to_select=k`` or for given ``columns``, is better yet, and clearly so for few of them.
+    but a point's columns are gaps to it. ``at(n_features=k)`` does the same without training; for few columns, a network
+    trained for them, with ``n_features_to_select=k`` or for given ``columns``, is clearly better.
 
     Gaps may lie anywhere, in new rows too, also where there were none before. A known entry is never changed. Values filled in
     stay between the lowest and the highest known value of their column.
@@ -208,7 +208,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             completer, trained = training.run(inputs)
             first = self._trained(training, completer, trained)
             weights = completion.row_weights(gaps)
-            if self.columns is not None or trained.interrupted or not first.n_selected:
+            if self.columns is not None or trained.interrupted or first.n_selected <= until:
                 self.path_ = Path([first], multiplier=grid.multiplier, val_weights=weights)
                 return self.load(first if self.columns is not None else self._pick())
             if not sparse.n_iters:
@@ -292,12 +292,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """How many times gaps are filled with the network's output."""
         check_is_fitted(self, "point_")
         return self.point_.n_fills
-
-    @property
-    def n_iter_(self) -> int:
-        """Passes over the table while training and along the whole path."""
-        check_is_fitted(self, "path_")
-        return max(1, self._history[-1].n_iters + sum(point.n_iters for point in self.path_[1:]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
