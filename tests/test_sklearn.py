@@ -6,24 +6,42 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
 
-from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetImputer, LassoNetRegressor
+from riata import (
+    LassoNetAutoencoder,
+    LassoNetClassifier,
+    LassoNetClassifierCV,
+    LassoNetImputer,
+    LassoNetRegressor,
+    LassoNetRegressorCV,
+    StabilitySelector,
+)
 
 # scikit-learn's data are small, and what we say about that is said.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:only .* validation rows:UserWarning"),
     pytest.mark.filterwarnings("ignore:without validation rows:UserWarning"),
     pytest.mark.filterwarnings("ignore:No features were selected:UserWarning"),
+    pytest.mark.filterwarnings("ignore:no feature was taken:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The least populated class:UserWarning"),
 ]
 
 FASTER = [
     LassoNetAutoencoder(hidden_dims=(10,), n_iters=(100, 10)),
     LassoNetImputer(hidden_dims=(10, 10), n_iters=(45, 5)),
+    LassoNetClassifierCV(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=1.2),
+    LassoNetRegressorCV(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=1.2),
+    StabilitySelector(
+        LassoNetRegressor(hidden_dims=(4,), n_iters=(50, 5), path_multiplier=1.3),
+        n_features=1,
+        threshold=0.8,
+        n_resamples=2,
+    ),
 ]
 
 
 def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     """Name the checks that cannot hold at the defaults. xfail_strict makes sure that they do fail."""
-    if isinstance(estimator, LassoNetImputer):
+    if isinstance(estimator, LassoNetImputer | StabilitySelector):
         return {}
     return {
         "check_sample_weight_equivalence_on_dense_data": (

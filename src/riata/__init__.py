@@ -5,21 +5,32 @@ from importlib.metadata import version
 from riata.estimators import (
     LassoNetAutoencoder,
     LassoNetClassifier,
+    LassoNetClassifierCV,
     LassoNetImputer,
     LassoNetRegressor,
+    LassoNetRegressorCV,
     lassonet_path,
 )
+from riata.evidence import KnockoffSelector, StabilitySelector, holdout_p_values, permutation_importance
+from riata.jobs import ReplicaError
 from riata.path import Path, Point
 from riata.prox import hier_prox
 
 __all__ = [
+    "KnockoffSelector",
     "LassoNetAutoencoder",
     "LassoNetClassifier",
+    "LassoNetClassifierCV",
     "LassoNetImputer",
     "LassoNetRegressor",
+    "LassoNetRegressorCV",
     "Path",
     "Point",
+    "ReplicaError",
+    "StabilitySelector",
     "hier_prox",
+    "holdout_p_values",
     "lassonet_path",
+    "permutation_importance",
 ]
 __version__ = version("riata")

@@ -59,6 +59,8 @@ class Point:
         All other terms of what is minimised, and the sum of ``loss`` and ``penalty``.
     n_iters : int
         Passes over the training rows that were spent here.
+    best_iter : int
+        The pass after which the weights that were kept had been reached.
     """
 
     lambda_: float
@@ -72,6 +74,7 @@ class Point:
     n_iters: int
     weights: SparseWeights
     val_losses: Floats | None = None  # one per validation row
+    best_iter: int = 0
 
     def __repr__(self) -> str:
         return (
@@ -93,12 +96,23 @@ class Path(Sequence[Point]):
         Smallest ratio of one λ to the last where the grid was found automatically.
     val_weights : array or None
         Weight of each validation row, summing to 1, in the order of ``Point.val_losses``.
+    visited : array
+        Every λ after the dense model on the way, those whose points were not kept among them. Given as ``lambda_seq`` it
+        leads another fit the same way.
     """
 
-    def __init__(self, points: Sequence[Point], *, multiplier: float = 1.02, val_weights: Floats | None = None):
+    def __init__(
+        self,
+        points: Sequence[Point],
+        *,
+        multiplier: float = 1.02,
+        val_weights: Floats | None = None,
+        visited: Sequence[float] | Floats | None = None,
+    ):
         self.points = tuple(points)
         self.multiplier = multiplier
         self.val_weights = val_weights
+        self.visited = self.lambdas[self.lambdas > 0] if visited is None else np.asarray(visited, dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -109,7 +123,9 @@ class Path(Sequence[Point]):
     def __getitem__(self, index: slice) -> Path: ...
     def __getitem__(self, index: int | slice) -> Point | Path:
         if isinstance(index, slice):
-            return Path(self.points[index], multiplier=self.multiplier, val_weights=self.val_weights)
+            return Path(
+                self.points[index], multiplier=self.multiplier, val_weights=self.val_weights, visited=self.visited
+            )
         return self.points[index]
 
     def __repr__(self) -> str:
@@ -234,6 +250,7 @@ def follow(
     problem = solver.problem
     floor = max(until, len(np.unique(problem.source[(problem.costs == 0).cpu().numpy()])))
     tracks: list[list[Point]] = [[] for _ in range(problem.n_replicas)]
+    visited: list[list[float]] = [[] for _ in range(problem.n_replicas)]
     arrived = np.zeros(problem.n_replicas, dtype=bool)
     automatic = grid.seq is None and grid.start is None
 
@@ -244,6 +261,7 @@ def follow(
             if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
                 track.pop()  # of the points before the first departure only the last is of interest
             track.append(point)
+            visited[r] += [point.lambda_] * (point.lambda_ > 0)
             arrived[r] = point.n_selected <= floor and point.lambda_ > 0 and not grid.falling
         if on_point is not None:
             on_point(tracks[0][-1])
@@ -276,6 +294,7 @@ def follow(
             track[::-1] if grid.falling else track,
             multiplier=grid.multiplier,
             val_weights=None if held_out is None else held_out[r][1],
+            visited=sorted(visited[r]),
         )
         for r, track in enumerate(tracks)
     ]
@@ -419,6 +438,7 @@ def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArra
                 penalty=float(look.penalty[r]),
                 objective=float(look.objective[r]),
                 n_iters=int(solution.n_iters[r]),
+                best_iter=int(solution.best_iter[r]),
                 weights=SparseWeights(
                     known[here],
                     source[known[here]],

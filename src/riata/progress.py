@@ -1,4 +1,4 @@
-"""A progress bar for a path: λ, features left, validation loss and time left."""
+"""Progress bars: for a path (λ, features left, validation loss and time left), and for many jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from riata.path import Point
 
-__all__ = ["PathProgress"]
+__all__ = ["JobProgress", "PathProgress"]
 
 
 class PathProgress:
@@ -51,6 +51,34 @@ class PathProgress:
         """Show how far the training of a model without a penalty is."""
         if self._task is not None:
             self._bar.update(self._task, description=f"training   {passes:5d} passes   error {error:7.4f}")
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+
+class JobProgress:
+    """Show a bar on standard error while jobs are done; shows nothing when ``shown`` is false."""
+
+    def __init__(self, title: str, n_jobs: int, *, shown: bool = True):
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed} of {task.total}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not shown,
+        )
+        self._task = self._bar.add_task(title, total=n_jobs)
+
+    def __enter__(self) -> JobProgress:
+        self._bar.start()
+        return self
+
+    def advance(self) -> None:
+        """Show one more job done."""
+        self._bar.advance(self._task)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._bar.stop()

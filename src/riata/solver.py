@@ -32,6 +32,7 @@ class Solution:
     weights: Weights
     look: Look
     n_iters: NDArray[np.int64]  # (R,) passes over the data
+    best_iter: NDArray[np.int64]  # (R,) the pass after which these weights were reached
 
 
 class Solver:
@@ -88,13 +89,14 @@ class Solver:
         if not self.active_set:
             active = torch.ones_like(active)
         price = self.problem.groups.spread(self.problem.price(lambda_, start.rows))  # (R, d)
-        spent = np.zeros(len(lambda_), dtype=np.int64)
+        spent = best = np.zeros(len(lambda_), dtype=np.int64)
         while True:
             budget = np.where(live, stopping.n_iters - spent, 0)
             descent = self._restrict(active)
             narrow, look, watch = self._descend(descent, weights, active, price, stopping, budget)
             self._known = weights = self._widen(narrow)
-            spent += watch.used
+            best = np.where(watch.best > 0, spent + watch.best, best)
+            spent = spent + watch.used
             live = watch.settled & (spent < stopping.n_iters)
             if live.any():
                 wanted = self._want_in(descent, active, price) & self._on_device(live).unsqueeze(-1)
@@ -102,7 +104,7 @@ class Solver:
                 live = wanted.any(-1).cpu().numpy()
                 active = active | wanted
             if not live.any():
-                return Solution(weights, look, spent)
+                return Solution(weights, look, spent, best)
 
     @torch.inference_mode()
     def feasible(self, weights: Weights) -> Weights:

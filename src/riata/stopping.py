@@ -64,6 +64,7 @@ class Watch:
         self.stopping = stopping
         self.budget = budget
         self.used = np.zeros_like(budget)
+        self.best = np.zeros_like(budget)  # passes after which the best iterate so far was reached
         self.live = budget > 0
         self.settled = np.zeros(budget.shape, dtype=bool)  # stopped because the objective falls no longer
         self.restart = self._retry = np.zeros(budget.shape, dtype=bool)  # on a second try: from now on, and already
@@ -84,6 +85,7 @@ class Watch:
         worth = judged if stopping.keep_judged else objective
         better = (worth < self._worth) & self.live
         self._worth = np.where(better, worth, self._worth)
+        self.best = np.where(better, self.used, self.best)
         counts = judged < self._mark - stopping.tol * np.abs(self._mark)
         self._mark = np.where(counts, judged, self._mark)
         self._since = np.where(counts, 0, self._since + passes)

@@ -18,7 +18,7 @@ from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.losses import Loss
 from riata.network import Network, Pass, Weights
-from riata.path import Grid, debias, follow
+from riata.path import Grid, Point, debias, follow
 from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
@@ -134,11 +134,13 @@ class BaseLassoNet(SelectorMixin, PathModel):
             start = self._start(problem, int(seeds[2]))
             paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=1)
-        if self.refit:
-            fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
-            chosen = debias(solver, chosen, dense, fresh)
-        return self.load(chosen)
+        fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
+        return self.load(self._settle(solver, dense, fresh))
+
+    def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
+        """Choose a point, and train it again where that was asked for."""
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
+        return debias(solver, chosen, stopping, fresh) if self.refit else chosen
 
     # The fitted model.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 __all__ = ["documented"]
 
@@ -76,6 +77,44 @@ hidden_dims : tuple of int, default=(100,)
     random_state : int, RandomState instance or None, default=None
         Seed of the split, of the weights to start from, of batches and of dropout."""
 
+_CV_PARAMETERS = """\
+hidden_dims : tuple of int or list of tuples, default=(100,)
+        Widths of the hidden layers; of several tuples the best is chosen.
+    M : float or sequence of float, default=10
+        Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
+        (skip) weights. Of several the best is chosen, each on λ of its own.
+    cv : int, splitter or iterable, default=5
+        Number of folds, shuffled and, for classes, stratified; or any splitter of scikit-learn, or pairs of training and
+        test rows.
+    scoring : str or callable, optional
+        Any scorer of scikit-learn; by default the estimator's ``score``: accuracy, or R².
+    n_features_to_select : int, optional
+        Choose the densest point with at most so many features, and end the path there; M and the network are then chosen
+        by their scores with that many.
+    select : {"1se", "best"} or float, default="1se"
+        How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
+        standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
+        folds; for accuracy, not less than a share of that many rows has by chance.
+    refit : {"warm", "scratch", False}, default="warm"
+        Score models that are trained again on their features without a penalty, from the point's weights or from new
+        ones, and train the chosen one so. A penalised network loses accuracy to its penalty before it does to missing
+        features, so False keeps more features; it is several times as fast.
+    val_size : float, default=0.2
+        Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model.
+    n_jobs : int, optional
+        How many folds to work on at once, as in joblib; -1 for all cores. Each uses one core, and results do not depend on
+        where it runs. ``joblib.parallel_config`` takes them to Dask or Ray."""
+
+_CV_ATTRIBUTES = """\
+cv_results_ : DataFrame
+        One row for each candidate and λ: ``hidden_dims``, ``M``, ``lambda_``, the mean number of features over folds
+        ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
+    cv_score_, cv_score_se_ : float
+        Mean score over folds of the chosen row, and its standard error. The choice was made by these scores: for a score
+        that nothing was chosen by, hold rows out.
+    M_, hidden_dims_ : float, tuple of int
+        The chosen ones."""
+
 _ATTRIBUTES = """\
 selected_ : bool array of shape (n_features,)
         The features in the model.
@@ -92,11 +131,37 @@ selected_ : bool array of shape (n_features,)
 
 
 def documented(cls: type) -> type:
-    """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself."""
-    doc = cls.__doc__ or ""
+    """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself.
+
+    A constructor that passes other parameters on, as keywords, shows those of the classes that it passes them to.
+    """
+    _show_parameters(cls)
+    doc = (cls.__doc__ or "").replace("<cv parameters>", _CV_PARAMETERS).replace("<cv attributes>", _CV_ATTRIBUTES)
     known = inspect.signature(cls).parameters
     entries = re.split(r"\n    (?=\S)", _PARAMETERS)  # an entry begins at the margin, its description is indented
     shared = [text for text in entries if text.split(",")[0].split(" ")[0] in known]
     missing = [text for text in shared if f"    {text.split(' : ')[0]} : " not in doc]
     cls.__doc__ = doc.replace("<parameters>", "\n    ".join(missing)).replace("<attributes>", _ATTRIBUTES)
     return cls
+
+
+def _show_parameters(cls: Any) -> None:
+    """Give a class whose constructor passes keywords on a signature that names them, as scikit-learn needs."""
+    shown: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        own = inspect.signature(vars(base)["__init__"]).parameters
+        shown |= {name: parameter for name, parameter in own.items() if name not in shown}
+        if not any(parameter.kind == parameter.VAR_KEYWORD for parameter in own.values()):
+            break
+
+    def __init__(self: Any, *args: Any, **keywords: Any) -> None:
+        passed_on(self, *args, **keywords)
+
+    passed_on = cls.__init__
+    first = [p for p in shown.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+    others = [p for p in shown.values() if p.kind == p.KEYWORD_ONLY]
+    if "__init__" not in vars(cls):
+        cls.__init__ = __init__
+    cls.__init__.__signature__ = inspect.Signature(first + others)

@@ -1,0 +1,77 @@
+"""Rows as draws from one Gaussian: what is needed to ask how a column would look if it said nothing by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.covariance import EmpiricalCovariance, GraphicalLassoCV, LedoitWolf
+
+__all__ = ["COVARIANCES", "Gaussian", "learn"]
+
+Floats = NDArray[np.float64]
+COVARIANCES = {"ledoit-wolf": LedoitWolf, "graphical-lasso": GraphicalLassoCV, "empirical": EmpiricalCovariance}
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A mean and a covariance."""
+
+    mean: Floats  # (d,)
+    covariance: Floats  # (d, d), positive definite
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Inverse of the covariance, (d, d)."""
+        scale = np.sqrt(np.diag(self.covariance))
+        units = np.outer(scale, scale)  # inverted as correlations: units may be orders of magnitude apart
+        try:
+            root = np.linalg.cholesky(self.covariance / units)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "the covariance of the columns is singular: some column is a copy, or a sum, of others; leave it out"
+            ) from None
+        half = solve_triangular(root, np.eye(len(scale)), lower=True)
+        return half.T @ half / units
+
+    def conditional(self, X: NDArray[np.floating], columns: Sequence[int] | NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Distribution of some columns K given the others O: Gaussian, with a mean per row and one covariance.
+
+        With the precision Λ = Σ⁻¹ the covariance is Λ_KK⁻¹ and the mean of a row x is μ_K − Λ_KK⁻¹ Λ_KO (x_O − μ_O).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows. What they hold in the columns K does not matter.
+        columns : sequence of int
+            The k columns K.
+
+        Returns
+        -------
+        mean : array of shape (n, k)
+        covariance : array of shape (k, k)
+        """
+        chosen = np.asarray(columns, dtype=np.int64)
+        others = np.setdiff1d(np.arange(len(self.mean)), chosen)
+        covariance = np.linalg.inv(self.precision[np.ix_(chosen, chosen)]).astype(np.float64)
+        slopes = -covariance @ self.precision[np.ix_(chosen, others)]  # (k, d − k)
+        return self.mean[chosen] + (X[:, others] - self.mean[others]) @ slopes.T, covariance
+
+
+def learn(X: NDArray[np.floating], covariance: str = "ledoit-wolf") -> Gaussian:
+    """Estimate both from rows without gaps.
+
+    Shrunk, a covariance can be inverted however few the rows; with many rows for each column the empirical one is less
+    biased where columns are strongly correlated.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    if not (scale > 0).all():
+        raise ValueError(f"column {int(np.argmin(scale))} is constant: leave constant columns out")
+    Z = (X - mean) / scale  # shrinking treats all columns alike, so they must have one unit
+    found = COVARIANCES[covariance]().fit(Z).covariance_
+    return Gaussian(mean, found * np.outer(scale, scale))

@@ -1,0 +1,89 @@
+"""What selectors ask of the estimator inside them: its parameters, its seeds, and how much it makes of each column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from riata import choose
+from riata.estimators.base import BaseLassoNet
+
+__all__ = ["given", "importances", "last_step", "random", "reliance", "seeded", "validated"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the end of a pipeline, or the estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def given(estimator: Any, *names: str) -> Any:
+    """Return the first of these parameters that an estimator, or a part of it, is given; None without any."""
+    known = {key.rpartition("__")[-1]: value for key, value in estimator.get_params().items() if value is not None}
+    return next((known[name] for name in names if name in known), None)
+
+
+def random(estimator: Any) -> bool:
+    """Say whether another seed may give another result."""
+    return any(name.rpartition("__")[-1] == "random_state" for name in estimator.get_params())
+
+
+def seeded(estimator: Any, draw: np.random.Generator) -> Any:
+    """Return an unfitted copy with random states of its own, those of its parts included.
+
+    Which point of its path a LassoNet would choose plays no part, so it is not asked.
+    """
+    copy = clone(estimator)
+    if isinstance(last_step(copy), BaseLassoNet):
+        last_step(copy).set_params(select=0.0, refit=False)
+    names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
+    return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
+
+
+def importances(model: Any, n_columns: int) -> Floats:
+    """Return ``feature_importances_`` of a fitted model, or the norms of ``coef_`` over outputs."""
+    last = last_step(model)
+    if hasattr(last, "feature_importances_"):
+        found = np.asarray(last.feature_importances_, dtype=np.float64)
+    elif hasattr(last, "coef_"):
+        found = np.linalg.norm(np.atleast_2d(np.asarray(last.coef_, dtype=np.float64)), axis=0)
+    else:
+        raise ValueError(f"{type(last).__name__} has neither feature_importances_ nor coef_: use another estimator")
+    if found.shape != (n_columns,) or not np.isfinite(found).all():
+        raise ValueError(
+            f"{type(last).__name__} must have one finite importance for each of the {n_columns} columns it is fitted on; "
+            f"it has shape {found.shape}"
+        )
+    return found
+
+
+def validated(model: Any) -> bool:
+    """Say whether a fitted model is a LassoNet that knows which point of its path predicts best."""
+    last = last_step(model)
+    return isinstance(last, BaseLassoNet) and last.path_.val_weights is not None
+
+
+def reliance(model: Any, X: Floats, ids: Ids) -> Floats:
+    """Return the mean square by which predictions move when all columns of a group are set to their means, one per group.
+
+    A LassoNet goes to the point of its path with the lowest validation loss first.
+    """
+    if validated(model):
+        last = last_step(model)
+        last.load(last.path_[choose.best(last.path_)])
+    answer = model.decision_function if hasattr(model, "decision_function") else model.predict
+    before, changed = np.asarray(answer(X), dtype=np.float64), X.copy()
+    moved = np.zeros(int(ids.max()) + 1)
+    used = getattr(model, "selected_", np.ones(X.shape[1], dtype=bool))
+    for group in np.unique(ids[used]):
+        columns = ids == group
+        changed[:, columns] = X[:, columns].mean(axis=0)
+        moved[group] = np.square(np.asarray(answer(changed)) - before).sum() / len(X)
+        changed[:, columns] = X[:, columns]
+    return moved

@@ -1,0 +1,288 @@
+"""Select the features that one half of the rows picks as well as the other."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from riata import check
+from riata.evidence import bounds, inner
+from riata.jobs import Job, run
+
+__all__ = ["StabilitySelector"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+_THRESHOLD = 0.75  # where neither a threshold nor a number of features is given
+
+
+class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Select features that are picked again and again from halves of the rows, with a bound on false selections.
+
+    The rows are split at random into two halves, again and again. On each half the estimator ranks the features, and the q most
+    important ones are taken. Features taken from at least a share ``threshold`` of the halves are selected.
+
+    What the bound means: over many repetitions of data and halves, the number of selected features that are taken no more
+    often than by chance (with probability q / p) is at most ``max_false`` *on average*. If features without any
+    relation to the target are taken no more often than a random choice would, those are among them. What it does not mean:
+    that a column that goes along with a true one counts as false, that this one selection holds no more false ones, or that a
+    feature that is not selected is irrelevant: there may be more than q, and of columns that say the same each is taken
+    from some of the halves.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything with ``feature_importances_`` or ``coef_`` once it is fitted. Features of importance zero are never
+        taken. Its random states are set from that of the selector.
+    max_false : float, default=1
+        Bound on the expected number of false selections.
+    n_features : int, optional
+        q, the number of features (of groups) taken from each half. By default the largest for which ``threshold`` keeps
+        the bound.
+    threshold : float, optional
+        Share of the halves, above 0.5. By default the smallest that keeps the bound, or 0.75 where ``n_features`` is not
+        given either. With both given, ``max_false`` plays no part, and ``false_bound_`` says what they promise.
+    n_resamples : int, default=50
+        Number of halves, even: they come in complementary pairs.
+    assumption : {"r-concave", "unimodal", "none"}, default="r-concave"
+        What is assumed of the distribution of selection frequencies of a feature that is taken by chance: that it has a
+        tail of moderate shape, that it has one peak, or nothing. Less assumed means fewer features selected.
+    feature_groups : sequence, optional
+        Columns that are taken together, as for :class:`LassoNetClassifier`; by default those of the estimator. A group is as
+        important as its most important column.
+    n_jobs : int, optional
+        How many halves to work on at once, as in joblib; -1 for all cores. Results do not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the halves and of the estimators.
+
+    Attributes
+    ----------
+    selected_ : bool array of shape (n_features,)
+        The features that are taken often enough.
+    n_selected_ : int
+        Their number.
+    frequencies_ : array of shape (n_features,)
+        Share of the halves that each feature is taken from.
+    path_frequencies_ : DataFrame of shape (n_groups, n_features)
+        The same for every number of features taken, from 1 to all.
+    threshold_, n_features_taken_ : float, int
+        τ and q as they were used.
+    false_bound_ : float
+        Bound on the expected number of false selections for these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from riata import LassoNetClassifier, StabilitySelector
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> estimator = LassoNetClassifier(hidden_dims=(10,), path_multiplier=1.1)
+    >>> selector = StabilitySelector(estimator, n_resamples=10, random_state=0).fit(X, y)
+    >>> selector.transform(X).shape[1] == selector.n_selected_
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        max_false=1.0,
+        n_features=None,
+        threshold=None,
+        n_resamples=50,
+        assumption="r-concave",
+        feature_groups=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.max_false = max_false
+        self.n_features = n_features
+        self.threshold = threshold
+        self.n_resamples = n_resamples
+        self.assumption = assumption
+        self.feature_groups = feature_groups
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> Self:
+        """Rank the features on every half, and select those that are taken from enough of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, without gaps. Column names of a data frame are kept.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target. Halves of the rows of a classifier keep the shares of the classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for the estimator.
+        groups : array-like of shape (n_samples,), optional
+            Rows that go to the same half, such as those of one patient.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+        """
+        n_pairs = self._check_settings()
+        rows, target = self._check_rows(X, y)
+        weights = self._check_weights(sample_weight, len(rows))
+        ids = self._ids()
+        self._settle(int(ids.max()) + 1, n_pairs)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        units, strata = _units(len(rows), target if is_classifier(self.estimator) else None, groups)
+        halves = [half for _ in range(n_pairs) for half in _halves(units, strata, random)]
+        jobs = [
+            Job(f"half {i} of {len(halves)}", (inner.seeded(self.estimator, random), rows, target, weights, half))
+            for i, half in enumerate(halves, 1)
+        ]
+        found = run(_importances, jobs, n_jobs=self.n_jobs, title="halves", shown=bool(self.verbose))
+        self._select(np.array([_ranks(values, ids) for values in found]), ids)
+        return self
+
+    @property
+    def n_selected_(self) -> int:
+        """Number of selected features."""
+        check_is_fitted(self, "selected_")
+        return int(self.selected_.sum())
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "selected_")
+        return self.selected_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
+        tags.classifier_tags = get_tags(self.estimator).classifier_tags
+        return tags
+
+    # Steps of fit.
+
+    def _check_settings(self) -> int:
+        """Check the parameters; return the number of pairs."""
+        if check.whole("n_resamples", self.n_resamples, 2) % 2:
+            raise ValueError(f"n_resamples must be even, as halves come in pairs; got {self.n_resamples}")
+        check.number("max_false", self.max_false, above=True)
+        check.one_of("assumption", self.assumption, bounds.ASSUMPTIONS)
+        if self.threshold is not None:
+            check.number("threshold", self.threshold, 0.5, 1.0, above=True)
+        return self.n_resamples // 2
+
+    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Check the table and the target; a table with names keeps them."""
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, ensure_min_samples=4)
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names), y
+
+    def _check_weights(self, sample_weight: Any, n: int) -> Floats | None:
+        if sample_weight is None:
+            return None
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"{type(self.estimator).__name__} takes no sample_weight: leave it out")
+        return check.sample_weight(sample_weight, n)
+
+    def _ids(self) -> Ids:
+        """Return the group of each column."""
+        given = self.feature_groups
+        if given is None:
+            given = inner.given(self.estimator, "feature_groups", "groups")
+        ids = check.groups(given, getattr(self, "feature_names_in_", None), self.n_features_in_)
+        return np.arange(self.n_features_in_) if ids is None else ids
+
+    def _settle(self, p: int, n_pairs: int) -> None:
+        """Find the threshold and the number of features to take that were not given."""
+        tau, q = self.threshold, self.n_features
+        if q is not None and check.whole("n_features", q, 1) > p:
+            raise ValueError(f"n_features={q} exceeds the {p} features or groups of X")
+        if q is None:
+            tau = _THRESHOLD if tau is None else tau
+            q = bounds.largest_number(self.max_false, tau, p, n_pairs, self.assumption)
+            what = f"threshold={tau:g}"
+        elif tau is None:
+            tau = bounds.smallest_threshold(self.max_false, q, p, n_pairs, self.assumption)
+            what = f"n_features={q}"
+        if not q or tau is None:
+            raise ValueError(
+                f"max_false={self.max_false:g} cannot be kept with {what}, {p} features and n_resamples="
+                f"{self.n_resamples}: raise max_false or n_resamples, or take fewer features"
+            )
+        self.threshold_, self.n_features_taken_ = float(tau), int(q)
+        self.false_bound_ = bounds.false_selections(q, tau, p, n_pairs, self.assumption)
+
+    def _select(self, ranks: Ids, ids: Ids) -> None:
+        """Count, from the ranks of the groups on every half, (halves, groups), how often each was taken."""
+        taken = ranks[:, :, None] < np.arange(1, ranks.shape[1] + 1)
+        path = taken.mean(axis=0).T[:, ids]  # (number taken, column)
+        names = getattr(self, "feature_names_in_", np.arange(len(ids)))
+        self.path_frequencies_ = pd.DataFrame(path, columns=names, index=np.arange(1, len(path) + 1))
+        self.path_frequencies_.index.name = "n_features"
+        self.frequencies_ = path[self.n_features_taken_ - 1]
+        self.selected_ = self.frequencies_ >= self.threshold_ - 1e-9
+        if not self.selected_.any():
+            warnings.warn(
+                f"no feature was taken from {self.threshold_:.0%} of the halves (the most stable one from "
+                f"{self.frequencies_.max():.0%}): raise max_false, or look at frequencies_",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _units(n: int, y: Any, groups: Any) -> tuple[Ids, Ids]:
+    """Return what is dealt out as one, a number for each row, and the stratum of each of these units."""
+    units = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    if len(units) != n:
+        raise ValueError(f"groups must have one entry for each of the {n} rows; got {len(units)}")
+    n_units = int(units.max()) + 1
+    if n_units < 4:
+        raise ValueError(f"halves need at least 4 groups of rows; got {n_units}")
+    if y is None or np.ndim(y) > 1:
+        return units, np.zeros(n_units, dtype=np.int64)
+    codes = np.unique(y, return_inverse=True)[1]
+    strata = np.zeros(n_units, dtype=np.int64)
+    for unit in range(n_units):  # the commonest class of its rows
+        strata[unit] = np.bincount(codes[units == unit]).argmax()
+    return units, strata
+
+
+def _halves(units: Ids, strata: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:
+    """Deal the units of every stratum out to two halves; return their rows. An odd one goes to the half with fewer."""
+    side = np.zeros(len(strata), dtype=bool)
+    balance = 0
+    for stratum in random.permutation(np.unique(strata)):
+        members = random.permutation(np.flatnonzero(strata == stratum))
+        larger = balance < 0 or (balance == 0 and random.random() < 0.5)
+        n_first = len(members) // 2 + (len(members) % 2) * larger
+        side[members[:n_first]] = True
+        balance += 2 * n_first - len(members)
+    rows = side[units]
+    return np.flatnonzero(rows), np.flatnonzero(~rows)
+
+
+def _importances(estimator: Any, X: Any, y: Any, weights: Floats | None, rows: Ids) -> Floats:
+    """Fit on some rows, and say how important each column is."""
+    part = X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
+    weighted = {} if weights is None else {"sample_weight": weights[rows]}
+    return inner.importances(estimator.fit(part, y[rows], **weighted), X.shape[1])
+
+
+def _ranks(importances: Floats, ids: Ids) -> Ids:
+    """Rank the groups from 0, the most important; those of importance zero come after any number that is taken."""
+    highest = np.zeros(int(ids.max()) + 1)
+    np.maximum.at(highest, ids, importances)
+    ranks = np.empty(len(highest), dtype=np.int64)
+    ranks[np.argsort(-highest, kind="stable")] = np.arange(len(highest))
+    return np.where(highest > 0, ranks, len(highest))

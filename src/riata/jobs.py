@@ -1,0 +1,105 @@
+"""Replicas as jobs: one after another, on many cores, or on many machines, with the same results.
+
+Every replica (a fold, a resample, a value of a grid, a draw) is a job of its own on one core. What a job computes depends on
+its arguments only, never on how many others there are or where they run; on one kind of processor that holds to the last bit.
+Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.parallel_config`` where, Dask and Ray included.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from riata.progress import JobProgress
+
+__all__ = ["Job", "ReplicaError", "run"]
+
+
+class ReplicaError(ValueError, RuntimeError):
+    """One of many replicas failed; the message names it, and the error itself is the cause.
+
+    Bad input mostly, hence a ValueError.
+    """
+
+
+class Job(NamedTuple):
+    """One replica: its name, for people, and the arguments of the work."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+
+def run(
+    work: Callable[..., Any], jobs: Sequence[Job], *, n_jobs: int | None = None, title: str = "", shown: bool = False
+) -> list[Any]:
+    """Do the same work on the arguments of every job.
+
+    Parameters
+    ----------
+    work : callable
+        Called with the arguments of a job. A function of a module: jobs may run in other processes.
+    jobs : sequence of Job
+        What to do.
+    n_jobs : int, optional
+        How many to run at once; -1 for as many as there are cores. None is 1, or what ``joblib.parallel_config`` says.
+    title : str
+        What the progress bar is called.
+    shown : bool
+        Whether to show one.
+
+    Returns
+    -------
+    list
+        What the work returned, in the order of the jobs.
+
+    Raises
+    ------
+    ReplicaError
+        Where a job fails.
+    """
+    calls = [delayed(_guarded)(work, job) for job in jobs]
+    with JobProgress(title, len(jobs), shown=shown) as progress:
+        done = []
+        for result in _parallel(n_jobs)(calls):
+            done.append(result)
+            progress.advance()
+    return done
+
+
+def _parallel(n_jobs: int | None) -> Parallel:
+    """Hand results out one by one where the backend can."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)
+
+
+def _guarded(work: Callable[..., Any], job: Job) -> Any:
+    """Work on one core, and say whose error it was."""
+    try:
+        with _one_core(), warnings.catch_warnings():
+            # A path that is interrupted ends early and is kept. Among many, that would be one short path and a long wait.
+            warnings.filterwarnings("error", "interrupted", RuntimeWarning)
+            return work(*job.arguments)
+    except RuntimeWarning as warning:
+        raise KeyboardInterrupt from warning
+    except Exception as error:
+        raise ReplicaError(f"{job.name}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """Sums depend on how many threads share them, and a path on every bit of a sum."""
+    before = torch.get_num_threads()
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)

@@ -1,0 +1,252 @@
+"""λ, M and the network by cross-validation: replicas are plain fits, rules do what they say, splitters and scorers are any."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
+
+QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    noise = np.random.default_rng(0).normal(size=(len(X), 10))
+    return np.hstack([X[:, :12], noise])[::2], y[::2]
+
+
+@pytest.fixture(scope="module")
+def diabetes_frame():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return LassoNetClassifierCV(cv=3, **QUICK).fit(*cancer)
+
+
+def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatch):
+    """A replica sees its fold's training rows and nothing else: the plain estimator on these rows gives the same."""
+    seen = []
+    plain = LassoNetClassifier.fit
+    monkeypatch.setattr(LassoNetClassifier, "fit", lambda self, *args: seen.append(clone(self)) or plain(self, *args))
+    X, y = cancer
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
+    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **QUICK).fit(X, y)
+    replica = LassoNetClassifier(**seen[1].get_params())
+    results = model.cv_results_
+    for i, (fit, test) in enumerate(folds):
+        for row in results.iloc[[0, len(results) // 3, -3]].itertuples():
+            alone = clone(replica).set_params(select=row.lambda_).fit(X[fit], y[fit])
+            score = get_scorer("neg_log_loss")(alone, X[test], y[test])
+            assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
+
+
+def test_rows_of_a_fold_have_no_influence_on_its_scores(cancer):
+    """Only where to look (λ, passes of the dense model) is settled on all rows; with these given, nothing is."""
+    X, y = cancer
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    given = {**QUICK, "lambda_seq": (0.01, 0.02, 0.05), "n_iters": (40, 10), "val_size": 0, "refit": False}
+    first = LassoNetClassifierCV(cv=folds, select="best", scoring=_log_odds, **given).fit(X, y)
+    changed = X.copy()
+    changed[folds[0][1], :5] *= 3
+    other = LassoNetClassifierCV(cv=folds, select="best", scoring=_log_odds, **given).fit(changed, y)
+    pd.testing.assert_series_equal(first.cv_results_["split0_test_score"], other.cv_results_["split0_test_score"])
+    assert not first.cv_results_["split1_test_score"].equals(other.cv_results_["split1_test_score"])
+
+
+def _log_odds(model, X, y):
+    """A score that depends on what was learnt, and not on the rows to be scored."""
+    return float(model.decision_function(np.zeros((1, X.shape[1])))[0])
+
+
+def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted):
+    results = fitted.cv_results_
+    best = results.loc[results["mean_test_score"].idxmax()]
+    close = results[results["mean_test_score"] >= best["mean_test_score"] - best["se_test_score"]]
+    chosen = results[results["lambda_"] == fitted.path_[_position(fitted)].lambda_].iloc[0]
+    assert chosen["n_selected"] == close["n_selected"].min()
+    assert chosen["mean_test_score"] == fitted.cv_score_
+    assert fitted.n_selected_ < fitted.n_features_in_ / 2
+
+
+def _position(model):
+    return int(np.flatnonzero(model.path_.lambdas == model.lambda_)[0])
+
+
+def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(cancer, fitted):
+    results = fitted.cv_results_
+    splits = results.filter(like="split").to_numpy()
+    by_folds = splits.std(axis=1, ddof=1) / np.sqrt(3)
+    assert (results["se_test_score"] >= by_folds - 1e-12).all()
+    p, n = results["mean_test_score"], len(cancer[1])
+    by_chance = np.sqrt(p * (1 - p) / n)
+    np.testing.assert_allclose(results["se_test_score"], np.maximum(by_folds, by_chance), rtol=0.2)
+    losses = LassoNetClassifierCV(cv=3, scoring="neg_log_loss", **QUICK).fit(*cancer).cv_results_
+    by_folds = losses.filter(like="split").to_numpy().std(axis=1, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(losses["se_test_score"], by_folds)
+
+
+def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
+    best = LassoNetClassifierCV(cv=3, select="best", **QUICK).fit(*cancer)
+    assert best.cv_score_ == best.cv_results_["mean_test_score"].max()
+    few = LassoNetClassifierCV(cv=3, n_features_to_select=3, M=[0, 10], **QUICK).fit(*cancer)
+    assert few.n_selected_ <= 3
+    assert few.M_ in (0, 10)
+    there = LassoNetClassifierCV(cv=3, select=0.5, **QUICK).fit(*cancer)
+    assert there.lambda_ <= 0.5
+
+
+def test_m_and_shapes_are_searched(diabetes_frame):
+    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, random_state=0)
+    model.fit(*diabetes_frame)
+    results = model.cv_results_
+    assert set(results["hidden_dims"]) == {(4,), (6, 3)}
+    assert set(results["M"]) == {0.0, 5.0}
+    chosen = results[results["mean_test_score"] == model.cv_score_].iloc[0]
+    assert (model.M_, model.hidden_dims_) == (chosen["M"], chosen["hidden_dims"])
+    assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
+    assert model.predict(diabetes_frame[0]).shape == (442,)
+    # Candidates alone give the scores they have together.
+    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0).fit(*diabetes_frame)
+    together = results[(results["M"] == 5.0) & (results["hidden_dims"] == (4,))].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.cv_results_, together)
+
+
+def test_rows_of_one_group_stay_together(cancer):
+    X, y = cancer
+    patients = np.arange(len(y)) // 4
+    seen = []
+
+    class Spy(GroupKFold):
+        def split(self, X, y=None, groups=None):
+            for fit, test in super().split(X, y, groups):
+                seen.append(set(groups[fit]) & set(groups[test]))
+                yield fit, test
+
+    LassoNetClassifierCV(cv=Spy(2), **QUICK).fit(X, y, groups=patients)
+    assert seen == [set(), set()]
+    model = LassoNetClassifierCV(cv=2, **QUICK)
+    folds = model._folds(model._rows(X, y, None), patients, 0)
+    assert all(not set(patients[fold.fit]) & set(patients[fold.test]) for fold in folds)
+    with pytest.raises(ValueError, match="groups"):
+        LassoNetClassifierCV(cv=LeaveOneGroupOut(), **QUICK).fit(X, y)
+
+
+def test_a_number_of_folds_is_shuffled_and_stratified(cancer):
+    X, y = cancer
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    model = LassoNetClassifierCV(cv=4, **QUICK)
+    folds = model._folds(model._rows(X, y, None), None, 0)
+    assert np.ptp([y[fold.test].mean() for fold in folds]) < 0.02
+    regressor = LassoNetRegressorCV(cv=4, **QUICK)
+    folds = regressor._folds(regressor._rows(X, y.astype(float), None), None, 0)
+    assert all(0 < y[fold.test].mean() < 1 for fold in folds)
+
+
+def test_weights_count_in_training_and_in_scores(cancer):
+    X, y = cancer
+    weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    used = weights > 0
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    within = np.cumsum(used) - 1
+    fewer = [tuple(within[part[used[part]]] for part in fold) for fold in folds]
+    given = {**QUICK, "lambda_seq": (0.1, 0.5, 2.0), "n_iters": (40, 10), "val_size": 0}
+    zero = LassoNetClassifierCV(cv=folds, **given).fit(X, y, weights)
+    gone = LassoNetClassifierCV(cv=fewer, **given).fit(X[used], y[used])
+    np.testing.assert_allclose(zero.cv_results_.filter(like="split"), gone.cv_results_.filter(like="split"))
+
+
+def test_it_lives_in_a_pipeline_and_keeps_names(diabetes_frame):
+    X, y = diabetes_frame
+    scaler = StandardScaler().set_output(transform="pandas")
+    pipeline = make_pipeline(
+        scaler, LassoNetRegressorCV(cv=2, feature_groups=[["age", "sex"], *([c] for c in X.columns[2:])], **QUICK)
+    )
+    pipeline.fit(X, y, lassonetregressorcv__groups=np.arange(len(y)) // 2)
+    selected = pipeline[-1].selected_
+    assert selected[0] == selected[1]
+    assert set(pipeline[-1].get_feature_names_out()) <= set(X.columns)
+    assert pipeline.score(X, y) > 0.3
+    assert pipeline[-1].at(n_features=3).n_selected_ <= 3
+
+
+def test_the_same_seed_gives_the_same_and_another_does_not(cancer, fitted):
+    again = LassoNetClassifierCV(cv=3, **QUICK).fit(*cancer)
+    pd.testing.assert_frame_equal(fitted.cv_results_, again.cv_results_)
+    np.testing.assert_array_equal(fitted.predict_proba(cancer[0]), again.predict_proba(cancer[0]))
+    other = LassoNetClassifierCV(cv=3, **{**QUICK, "random_state": 1}).fit(*cancer)
+    assert not fitted.cv_results_.equals(other.cv_results_)
+
+
+def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monkeypatch):
+    assert fitted.path_[0].n_selected == fitted.n_features_in_
+    assert fitted.path_[-1].n_selected == 0
+    assert fitted.path_.val_weights is None  # nothing was held out
+    penalised = fitted.at(lambda_=fitted.lambda_)
+    np.testing.assert_array_equal(penalised.selected_, fitted.selected_)
+    assert fitted.point_.loss < penalised.point_.loss  # trained again without a penalty
+
+
+def test_without_refit_scores_are_of_the_penalised_networks(cancer):
+    model = LassoNetClassifierCV(cv=3, refit=False, **QUICK).fit(*cancer)
+    assert len(model.cv_results_) == len(np.unique(model.cv_results_["lambda_"]))
+    assert model.point_ in model.path_.points
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cv": 1}, "cv"),
+        ({"M": []}, "at least one candidate"),
+        ({"M": [1, -1]}, "M"),
+        ({"hidden_dims": []}, "hidden_dims"),
+        ({"hidden_dims": [(3,), (0,)]}, "hidden_dims"),
+        ({"scoring": "no such scorer"}, "no such scorer"),
+        ({"select": "2se"}, "select"),
+        ({"n_features_to_select": 23}, "n_features_to_select"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_training(cancer, change, message, monkeypatch):
+    monkeypatch.setattr("riata.estimators.base.follow", None)
+    with pytest.raises(ValueError, match=message):
+        LassoNetClassifierCV(**{**QUICK, **change}).fit(*cancer)
+
+
+def test_an_error_in_a_fold_names_the_fold(cancer):
+    X, y = cancer
+    folds = [(np.arange(0, 200), np.arange(200, 285)), (np.flatnonzero(y == 1), np.arange(50))]
+    with pytest.raises(ReplicaError, match=r"fold 2 of 2 with M=10, hidden_dims=\(8,\): ValueError: .*class"):
+        LassoNetClassifierCV(cv=folds, **QUICK).fit(X, y)
+
+
+def test_one_fold_has_no_standard_error(cancer):
+    X, y = cancer
+    fold = [(np.arange(0, 200), np.arange(200, 285))]
+    with pytest.raises(ValueError, match="two folds"):
+        LassoNetRegressorCV(cv=fold, **QUICK).fit(X, y.astype(float))
+    assert LassoNetRegressorCV(cv=fold, select="best", **QUICK).fit(X, y.astype(float)).cv_score_ > 0
+
+
+def test_a_score_that_is_nowhere_is_an_error(cancer):
+    with pytest.raises(ValueError, match="no fold has a score"):
+        LassoNetClassifierCV(cv=2, scoring=lambda model, X, y: np.nan, **QUICK).fit(*cancer)
+
+
+def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame):
+    """λ of the folds is λ of the final path: the chosen one is visited by both."""
+    X, y = diabetes_frame
+    model = LassoNetRegressorCV(cv=KFold(3), **QUICK).fit(X, y)
+    assert set(model.cv_results_["lambda_"]) <= set(model.path_.lambdas) | {0.0}
+    plain = LassoNetRegressor(**QUICK).fit(X, y)
+    assert model.path_.lambdas[1] <= plain.path_.lambdas[1] * (1 + 1e-9)
