@@ -37,6 +37,9 @@ EXPERIMENTS = (
     "fewer_columns",
     "unsupervised",
     "one_digit",
+    "discoveries",
+    "stability",
+    "crossvalidation",
     "ablation",
     "cost",
 )

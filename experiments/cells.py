@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 Result = dict[str, Any]
-_PACKAGES = ("riata", "torch", "numpy", "scikit-learn", "lassonet", "pyHSICLasso", "stg")
+_PACKAGES = ("riata", "torch", "numpy", "scikit-learn", "lassonet", "pyHSICLasso", "stg", "knockpy")
 _FIELDS = ("config", "scores", "error", "seconds")
 
 

@@ -14,12 +14,13 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from experiments.baselines import METHODS, completion, unsupervised
+from experiments.baselines import METHODS, completion, knockoffs, unsupervised
 from experiments.cells import Result, Store
 from experiments.data import PAPER
 
 _ALSO = ("riata_at",)  # not a method of its own: what the imputer does with few columns, without training for them
-KNOWN = tuple(dict.fromkeys([*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO]))  # as pages order them
+_METHODS = [*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO, *knockoffs.METHODS]
+KNOWN = tuple(dict.fromkeys(_METHODS))  # as pages order them
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }

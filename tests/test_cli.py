@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from typer.testing import CliRunner
 
 import riata
 from riata import cli
+from riata.cli import selecting
+from riata.cli.output import SHOWN, as_json, write
 from riata.tables import TableError, prepare, read
 
 FILES = ["path.csv", "path.png", "selected.csv", "summary.json"]
@@ -71,7 +74,8 @@ def test_all_files_are_written_and_nothing_else(mixed_run):
 
 def test_levels_of_a_text_column_stay_together_and_the_most_important_feature_comes_first(mixed_run):
     chosen = pd.read_csv(mixed_run[0] / "selected.csv")
-    assert chosen.columns.tolist() == ["name", "group", "importance", "coefficient"]
+    rise = ["loss_rise", "loss_rise_low", "loss_rise_high"]
+    assert chosen.columns.tolist() == ["name", "group", "importance", "coefficient", *rise]
     assert chosen["importance"].is_monotonic_decreasing
     assert set(chosen.loc[chosen["group"] == "city", "name"]) == {"city=Lima", "city=Oslo", "city=Rome"}
     assert "size" in set(chosen["name"])
@@ -116,13 +120,15 @@ def test_the_result_is_printed_with_the_place_of_the_files(mixed_run):
 
 
 def test_only_features_of_the_first_page_are_printed():
-    frame = pd.DataFrame({"name": [f"[red]x{i:02d}" for i in range(20)], "importance": 1.0, "coefficient": 0.0})
-    printed = cli._feature_table(frame, 30)
-    assert printed.row_count == cli.SHOWN + 1
+    rise = {"loss_rise": 0.5, "loss_rise_low": 0.4, "loss_rise_high": 0.6}
+    numbers = {"importance": 1.0, "coefficient": 0.0, "frequency": 0.5, **rise}
+    frame = pd.DataFrame({"name": [f"[red]x{i:02d}" for i in range(20)], **numbers})
+    printed = selecting._feature_table(frame, 30)
+    assert printed.row_count == SHOWN
     console = Console(width=80, file=io.StringIO())
     console.print(printed)
     text = console.file.getvalue()
-    assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text
+    assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text and "0.5 ± 0.1" in text
 
 
 def test_the_same_seed_gives_the_same_files_and_parquet_the_same_as_csv(mixed_run, tmp_path):
@@ -160,7 +166,7 @@ def test_many_classes_have_one_column_of_coefficients_each(tmp_path):
     frame["y"] = pd.qcut(frame["y"], 3, labels=["low", "mid", "high"])
     assert select(saved(frame, tmp_path), tmp_path / "out").exit_code == 0
     chosen = pd.read_csv(tmp_path / "out" / "selected.csv")
-    assert chosen.columns.tolist()[3:] == ["coefficient_high", "coefficient_low", "coefficient_mid"]
+    assert chosen.columns.tolist()[3:6] == ["coefficient_high", "coefficient_low", "coefficient_mid"]
 
 
 def test_names_in_any_script_and_with_any_sign_are_kept(tmp_path):
@@ -181,8 +187,8 @@ def test_rows_without_a_target_are_left_out_with_a_message(tmp_path):
 
 
 def test_the_demo_counts_the_noise_among_the_selected(tmp_path, monkeypatch):
-    fit = cli._fit
-    monkeypatch.setattr(cli, "_fit", lambda table, rows, job: fit(table, rows, cli.replace(job, hidden=(3,), k=5)))
+    fit = selecting._fit
+    monkeypatch.setattr(selecting, "_fit", lambda table, rows, job: fit(table, rows, replace(job, hidden=(3,), k=5)))
     result = riata_cli("demo", "--out", tmp_path)
     assert result.exit_code == 0, result.stderr
     names = pd.read_csv(tmp_path / "selected.csv")["name"]
@@ -268,7 +274,7 @@ def test_hidden_layers_that_are_no_widths_are_refused(tmp_path, hidden):
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_the_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "_fit", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr(selecting, "_fit", lambda *_: pytest.fail("fitted"))
     file = saved(mixed(), tmp_path)
     refused(select(file, file), "cannot write to", "--out")
     folder = tmp_path / "locked"
@@ -344,14 +350,14 @@ def test_a_full_disk_or_an_interrupt_leaves_old_files_alone_and_no_drafts(tmp_pa
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises((TableError, KeyboardInterrupt)):
-        cli._write(tmp_path, {"a.csv": b"new", "b.csv": b"new"})
+        write(tmp_path, {"a.csv": b"new", "b.csv": b"new"})
     assert os.listdir(tmp_path) == ["a.csv"]
     assert (tmp_path / "a.csv").read_bytes() == b"old"
 
 
 def test_json_has_null_where_a_number_is_not_finite():
     value = {"a": [np.nan, np.float32(1.5), np.inf], "b": (np.int64(2), None, True), "c": np.float64}
-    assert json.loads(cli._json(value)) == {
+    assert json.loads(as_json(value)) == {
         "a": [None, 1.5, None],
         "b": [2, None, True],
         "c": "<class 'numpy.float64'>",

@@ -7,12 +7,22 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from riata.path import Path, Point, SparseWeights
-from riata.plot import BLUE, GREY, plot_importances, plot_path, summary_figure
+from riata.plot import (
+    BLUE,
+    GREY,
+    chosen_fold_score,
+    plot_cross_validation,
+    plot_importances,
+    plot_path,
+    plot_stability,
+    summary_figure,
+)
 
 
 def a_path(counts: list[int], *, validated: bool = True, d: int = 80) -> Path:
@@ -122,3 +132,90 @@ def test_the_summary_has_both_panels_and_needs_no_window():
     assert [ax.get_xlabel() for ax in figure.axes] == ["number of features", "importance (λ on leaving the path)"]
     assert figure.canvas.manager is None
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def cross_validated(counts: list[float], scores: list[float], chosen: int, **networks: list) -> SimpleNamespace:
+    results = pd.DataFrame({"n_selected": counts, "mean_test_score": scores, "se_test_score": 0.02})
+    results["lambda_"] = 0.5 * np.arange(len(counts))
+    results["M"], results["hidden_dims"] = networks.get("M", 10.0), [(4,)] * len(counts)
+    row = results.iloc[chosen]
+    found = {"cv_score_": row["mean_test_score"], "cv_score_se_": 0.02, "lambda_": row["lambda_"] + 0.01}
+    return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, **found)
+
+
+def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_point_marked():
+    model = cross_validated([12.0, 5.5, 5.5, 2.0, 0.0], [0.8, 0.9, 0.7, 0.89, 0.5], 3)
+    ax = plot_cross_validation(model)
+    x, y = ax.lines[0].get_data()
+    assert x.tolist() == [0, 2, 5.5, 12]
+    assert y.tolist() == [0.5, 0.89, 0.9, 0.8]
+    corners = ax.collections[0].get_paths()[0].vertices
+    heights = corners[np.isclose(corners[:, 0], 5.5), 1]
+    np.testing.assert_allclose([heights.min(), heights.max()], [0.88, 0.92])
+    assert texts(ax) == ["best", "2 features, λ = 1.5"]
+    assert [line.get_data()[0][0] for line in ax.lines[1:]] == [5.5, 2, 2]
+    assert ax.get_ylabel() == "accuracy of the folds (± 1 standard error)"
+
+
+def test_of_equal_scores_the_one_at_the_lambda_of_the_model_is_the_chosen_one():
+    model = cross_validated([12.0, 5.0, 2.0], [0.9, 0.9, 0.9], 1)
+    assert chosen_fold_score(model)["n_selected"] == 5
+    model.n_features_to_select = 4
+    assert chosen_fold_score(model)["n_selected"] == 2
+
+
+def test_networks_that_were_not_chosen_are_grey():
+    model = cross_validated([9.0, 4.0, 8.0, 3.0], [0.6, 0.5, 0.9, 0.8], 2, M=[1.0, 1.0, 10.0, 10.0])
+    ax = plot_cross_validation(model)
+    colours = {tuple(line.get_xdata()): to_hex(line.get_color()) for line in ax.lines[:2]}
+    assert colours == {(4.0, 9.0): GREY, (3.0, 8.0): BLUE}
+
+
+@pytest.mark.parametrize("chosen", range(4))
+@pytest.mark.parametrize("most", [4.0, 35.0, 900.0])
+def test_labels_of_folds_stay_inside_the_figure(most, chosen):
+    model = cross_validated([most, most - 0.4, 1.0, 0.0], [0.9, 0.91, 0.7, 0.5], chosen)
+    ax = plot_cross_validation(model)
+    ax.figure.draw_without_rendering()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert ax.figure.bbox.x0 <= box.x0 and box.x1 <= ax.figure.bbox.x1
+        assert ax.figure.bbox.y0 <= box.y0 and box.y1 <= ax.figure.bbox.y1
+
+
+def a_selector(frequencies: list[float], **more: object) -> SimpleNamespace:
+    array = np.array(frequencies)
+    found = {"threshold_": 0.75, "n_features_taken_": 3, "n_features_in_": len(array)}
+    return SimpleNamespace(frequencies_=array, selected_=array >= 0.75, **(found | more))
+
+
+def test_bars_are_the_most_stable_features_and_the_line_is_the_threshold():
+    ax = plot_stability(a_selector([0.2, 1.0, 0.0, 0.8]))
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.8, 0.2]  # without the one that was never taken
+    assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x1", "x3", "x0"]
+    assert ax.lines[0].get_xdata()[0] == 0.75
+    assert texts(ax) == ["threshold 0.75"]
+    assert ax.get_xlabel() == "share of the halves (first 3 of each)"
+
+
+def test_columns_of_one_name_are_one_bar_and_at_most_so_many_are_shown():
+    selector = a_selector([0.9, 0.9, 0.3, 0.1], feature_names_in_=["a=1", "a=2", "b", "c"])
+    assert len(plot_stability(selector).patches) == 4
+    ax = plot_stability(selector, names=["a", "a", "b", "c"], top=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_the_label_under_the_bars_is_not_cut_off_by_long_names():
+    ax = plot_stability(a_selector([1.0, 0.1], feature_names_in_=["long " * 9, "b"], n_features_taken_=1000))
+    ax.figure.draw_without_rendering()
+    box = ax.xaxis.label.get_window_extent()
+    assert ax.figure.bbox.x0 <= box.x0 and box.x1 <= ax.figure.bbox.x1
+
+
+def test_without_any_stable_feature_there_are_still_names():
+    ax = plot_stability(a_selector([0.0, 0.0]))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x0", "x1"]
+    ax.figure.draw_without_rendering()
+    box = ax.texts[0].get_window_extent()
+    assert box.y1 <= ax.figure.bbox.y1

@@ -72,7 +72,9 @@ def test_no_r_concave_distribution_exceeds_the_tail_bound(mean, t, B, r):
 def test_numbers_and_thresholds_are_the_best_that_keep_the_bound(assumption):
     p, B = 200, 25
     q = bounds.largest_number(2.0, 0.8, p, B, assumption)
-    assert bounds.false_selections(q, 0.8, p, B, assumption) <= 2 < bounds.false_selections(q + 1, 0.8, p, B, assumption)
+    assert (
+        bounds.false_selections(q, 0.8, p, B, assumption) <= 2 < bounds.false_selections(q + 1, 0.8, p, B, assumption)
+    )
     tau = bounds.smallest_threshold(2.0, 12, p, B, assumption)
     assert bounds.false_selections(12, tau, p, B, assumption) <= 2
     assert tau == 0.52 or bounds.false_selections(12, tau - 1 / 50, p, B, assumption) > 2
@@ -183,7 +185,10 @@ def test_features_of_importance_zero_are_never_taken():
 
 def test_columns_of_one_group_are_taken_together(table):
     X, y = table
-    groups = [["bmi", "noise_0", "noise_1"], *([name] for name in X.columns if name not in ("bmi", "noise_0", "noise_1"))]
+    groups = [
+        ["bmi", "noise_0", "noise_1"],
+        *([name] for name in X.columns if name not in ("bmi", "noise_0", "noise_1")),
+    ]
     estimator = LassoNetRegressor(**QUICK, feature_groups=groups)
     selector = StabilitySelector(estimator, n_features=3, threshold=0.6, n_resamples=6, random_state=0).fit(X, y)
     assert selector.path_frequencies_.shape == (18, 20)

@@ -37,7 +37,7 @@ def hsic_lasso(task: Task) -> NDArray[np.int64]:
     rows = rows[: max(most // _BLOCK, 1) * _BLOCK]  # a last block that is not full would be left out anyway
     shuffles = int(np.clip(_ENTRIES // (_BLOCK * len(rows)), 1, _SHUFFLES))
     model = _hsic_lasso()()
-    with _quiet():
+    with quiet():
         model.input(task.X[rows].astype(np.float64), task.y[rows].astype(np.float64))
         run = model.regression if task.regression else model.classification
         run(min(max(task.k, _MOST), task.d - 1), B=min(_BLOCK, len(rows)), M=shuffles, n_jobs=1, max_neighbors=0)
@@ -84,7 +84,7 @@ def _gates(task: Task, penalty: float) -> NDArray[np.float32]:
     """Train a network behind gates."""
     n_outputs = 1 if task.regression else len(np.unique(task.y))
     torch.manual_seed(task.seed)
-    with _quiet():
+    with quiet():
         model = _stg()(
             device=device(),
             input_dim=task.d,
@@ -112,7 +112,7 @@ def _stg():
 
 
 @contextlib.contextmanager
-def _quiet():
+def quiet():
     """Keep prints and warnings of a package to itself."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")

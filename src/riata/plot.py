@@ -6,16 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 
 from riata.path import Path, Point
 
-__all__ = ["plot_importances", "plot_path", "summary_figure"]
+__all__ = [
+    "chosen_fold_score",
+    "plot_cross_validation",
+    "plot_importances",
+    "plot_path",
+    "plot_stability",
+    "score_name",
+    "summary_figure",
+]
 
 BLUE, ORANGE, GREY, INK = "#2563a8", "#d9641e", "#c9ced6", "#30363d"
 _TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "fontweight": "bold", "color": INK, "pad": 10}
@@ -55,7 +65,7 @@ def plot_path(path: Path, point: Point | None = None, *, ax: Axes | None = None)
     ax.plot(counts, losses, color=BLUE, linewidth=1.8, marker="o", markersize=3.2)
     _count_axis(ax, int(counts.max()))
     if point is not None:
-        _mark(ax, point, _loss(point, validated))
+        _mark(ax, point.n_selected, _loss(point, validated), point.lambda_)
     ax.set_xlabel("number of features")
     ax.set_ylabel("validation loss (± 1 standard error)" if validated else "training loss")
     return _clean(ax)
@@ -87,18 +97,122 @@ def plot_importances(
     ax = _axes() if ax is None else ax
     importances, selected = np.asarray(importances, dtype=float), np.asarray(selected, dtype=bool)
     order = np.argsort(-importances, kind="stable")[:top]
-    ax.barh(
-        np.arange(len(order)), importances[order], height=0.72, color=[BLUE if selected[j] else GREY for j in order]
-    )
-    ax.set_yticks(np.arange(len(order)), [_short(str(names[j])) for j in order], parse_math=False)
-    ax.set_ylim(len(order) - 0.4, -0.6)
+    _bars(ax, [str(names[j]) for j in order], importances[order], selected[order])
     ax.set_xlabel("importance (λ on leaving the path)")
     _importance_axis(ax, importances[order])
-    _clean(ax)
-    _key(ax, {"selected": BLUE, "not selected": GREY})
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    return ax
+    return _clean_bars(ax)
+
+
+def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw cross-validated scores against the number of features, with the chosen point and the best one marked.
+
+    The line goes through the highest score for each number of features, a mean over the folds as well; the band is one
+    standard error to either side of it. Networks that were not chosen, where there were several, are thin grey lines.
+
+    Parameters
+    ----------
+    model : LassoNetClassifierCV or LassoNetRegressorCV
+        Fitted.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+    """
+    ax = _axes() if ax is None else ax
+    chosen = chosen_fold_score(model)
+    for network, results in model.cv_results_.groupby(["M", "hidden_dims"], sort=False):
+        highest = results.sort_values("mean_test_score", ascending=False).drop_duplicates("n_selected")
+        line = highest.sort_values("n_selected")
+        counts, scores, errors = (line[name].to_numpy() for name in ("n_selected", "mean_test_score", "se_test_score"))
+        if network != (chosen["M"], chosen["hidden_dims"]):
+            ax.plot(counts, scores, color=GREY, linewidth=1, zorder=1)
+            continue
+        ax.fill_between(counts, scores - errors, scores + errors, color=BLUE, alpha=0.16, linewidth=0)
+        ax.plot(counts, scores, color=BLUE, linewidth=1.8, marker="o", markersize=3.2)
+    ax.margins(y=0.1)  # room for the labels above and below
+    _count_axis(ax, int(np.ceil(model.cv_results_["n_selected"].max())))
+    best = _best_fold_score(model)
+    ax.plot([best["n_selected"]], [best["mean_test_score"]], "o", markersize=11, color=BLUE, fillstyle="none", zorder=4)
+    ax.annotate(
+        "best",
+        (best["n_selected"], best["mean_test_score"]),
+        xytext=(0, 8),
+        textcoords="offset points",
+        color=BLUE,
+        fontweight="bold",
+        ha="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},  # the mark's line may pass behind it
+    )
+    _mark(ax, chosen["n_selected"], chosen["mean_test_score"], chosen["lambda_"], below=True)
+    ax.set_xlabel("number of features")
+    ax.set_ylabel(f"{score_name(model)} of the folds (± 1 standard error)")
+    return _clean(ax)
+
+
+def chosen_fold_score(model: Any) -> pd.Series:
+    """Return the row of ``cv_results_`` by which a model was chosen."""
+    results, most = model.cv_results_, model.n_features_to_select
+    error = results["se_test_score"]
+    same = results[(results["mean_test_score"] == model.cv_score_) & ((error == model.cv_score_se_) | error.isna())]
+    if most is None:  # of equals, the one at the λ of the model
+        return same.loc[(same["lambda_"] - model.lambda_).abs().idxmin()]
+    few = same[same["n_selected"] <= most]
+    return same.loc[(same if few.empty else few)["n_selected"].idxmax()]
+
+
+def score_name(model: Any) -> str:
+    """Return what the folds of a cross-validated model were scored by."""
+    if model.scoring is None:
+        return "accuracy" if is_classifier(model) else "R²"
+    return model.scoring if isinstance(model.scoring, str) else "score"
+
+
+def plot_stability(selector: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw how often the most stable features were taken as bars, the selected ones in colour, and the threshold.
+
+    Parameters
+    ----------
+    selector : StabilitySelector
+        Fitted.
+    names : sequence of str, optional
+        What to call each column; columns of the same name, such as the levels of one variable, are one bar. By default
+        the names the selector was fitted with.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    top : int
+        How many features to show at most; those that were never taken are left out.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+    """
+    ax = _axes() if ax is None else ax
+    if names is None:
+        names = list(getattr(selector, "feature_names_in_", [f"x{j}" for j in range(selector.n_features_in_)]))
+    frame = pd.DataFrame({"name": list(names), "frequency": selector.frequencies_, "selected": selector.selected_})
+    bars = frame.groupby("name", sort=False).agg({"frequency": "max", "selected": "any"})
+    bars = bars.sort_values("frequency", ascending=False, kind="stable").head(top)
+    bars = bars[bars["frequency"] > 0] if bars["frequency"].any() else bars
+    _bars(ax, list(bars.index), bars["frequency"].to_numpy(), bars["selected"].to_numpy())
+    ax.set_xlim(0, 1.02)
+    ax.axvline(selector.threshold_, color=ORANGE, linewidth=1, linestyle=(0, (4, 3)))
+    ax.annotate(
+        f"threshold {selector.threshold_:.2g}",
+        (selector.threshold_, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        color=ORANGE,
+        fontweight="bold",
+        ha="center",
+        va="bottom",
+    )
+    ax.set_xlabel(f"share of the halves (first {selector.n_features_taken_} of each)")
+    return _clean_bars(ax)
 
 
 def summary_figure(model: Any, names: Sequence[str]) -> Figure:
@@ -129,6 +243,21 @@ def _axes() -> Axes:
     return Figure(figsize=(5, 4), layout="constrained").subplots()
 
 
+def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected: NDArray[np.bool_]) -> None:
+    """Draw bars from the top down, those of selected features in colour."""
+    ax.barh(np.arange(len(names)), lengths, height=0.72, color=[BLUE if s else GREY for s in selected])
+    ax.set_yticks(np.arange(len(names)), [_short(name) for name in names], parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def _clean_bars(ax: Axes) -> Axes:
+    _clean(ax)
+    _key(ax, {"selected": BLUE, "not selected": GREY})
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
 def _loss(point: Point, validated: bool) -> float:
     return point.val_loss if validated else point.loss
 
@@ -141,6 +270,11 @@ def _best_per_count(path: Path, validated: bool) -> list[Point]:
         if other is None or _loss(point, validated) < _loss(other, validated):
             best[point.n_selected] = point
     return [best[count] for count in sorted(best)]
+
+
+def _best_fold_score(model: Any) -> pd.Series:
+    """Return the row with the highest score; of equals, the one with the fewest features."""
+    return model.cv_results_.sort_values(["mean_test_score", "n_selected"], ascending=[False, True]).iloc[0]
 
 
 def _importance_axis(ax: Axes, shown: NDArray[np.float64]) -> None:
@@ -171,22 +305,22 @@ def _count_axis(ax: Axes, most: int) -> None:
     ax.set_xlim(-0.15, most * 1.12)
 
 
-def _mark(ax: Axes, point: Point, loss: float) -> None:
-    """Mark a point, with its label on the side of the line that has more room."""
-    count, plural = point.n_selected, "" if point.n_selected == 1 else "s"
+def _mark(ax: Axes, count: float, height: float, lambda_: float, *, below: bool = False) -> None:
+    """Mark a point, with its label on the side of the line that has more room, at the top or the bottom."""
+    plural = "" if count == 1 else "s"
     ax.axvline(count, color=ORANGE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    ax.plot([count], [loss], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
-    position = ax.transAxes.inverted().transform(ax.transData.transform((count, loss)))[0]
+    ax.plot([count], [height], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
+    position = ax.transAxes.inverted().transform(ax.transData.transform((count, height)))[0]
     ax.annotate(
-        f"{count} feature{plural}, λ = {point.lambda_:.2g}",
-        (count, 0.98),
+        f"{f'{count:.1f}'.removesuffix('.0')} feature{plural}, λ = {lambda_:.2g}",
+        (count, 0.02 if below else 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(7 if position < 0.5 else -7, 0),
         textcoords="offset points",
         color=ORANGE,
         fontweight="bold",
         ha="left" if position < 0.5 else "right",
-        va="top",
+        va="bottom" if below else "top",
     )
 
 

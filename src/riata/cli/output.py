@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 import riata
+from riata.jobs import ReplicaError
 from riata.tables import TableError
 
 SHOWN = 15  # rows of a printed table; the files hold all
@@ -40,6 +41,10 @@ class Job:
     M: float = 10.0
     hidden: tuple[int, ...] = (100,)
     quiet: bool = False
+    cv: int | None = None  # folds
+    max_false: float | None = None  # bound of a stability selection; None for no such selection
+    fdr: float | None = None  # false discovery rate of a selection with knockoffs; None for no such selection
+    n_jobs: int = 1
 
     @property
     def console(self) -> Console:
@@ -51,12 +56,19 @@ class Job:
         say(Console(stderr=True, quiet=self.quiet), f"note: {text}")
 
     @contextmanager
-    def noting_warnings(self) -> Iterator[None]:
-        """Tell the user of warnings, once each, when the work is done."""
+    def noting_warnings(self, wording: Mapping[str, str] | None = None) -> Iterator[list[str]]:
+        """Tell the user of warnings, once each, when the work is done.
+
+        Words of the library are replaced by those of the command line. What was told is in the list.
+        """
+        told: list[str] = []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            yield
+            yield told
         for text in dict.fromkeys(str(warning.message) for warning in caught):
+            for word, own in (wording or {}).items():
+                text = text.replace(word, own)
+            told.append(text)
             self.note(text)
 
 
@@ -68,8 +80,9 @@ def telling_errors() -> Iterator[None]:
     """Print what cannot be done as one message, and exit with 2."""
     try:
         yield
-    except (ValueError, FloatingPointError) as error:
-        say(Console(stderr=True), f"error: {error}")
+    except (ValueError, FloatingPointError, ReplicaError) as error:
+        text = " ".join(str(error).split()) if isinstance(error, ReplicaError) else str(error)
+        say(Console(stderr=True), f"error: {text}")
         raise typer.Exit(2) from None
 
 
@@ -89,6 +102,13 @@ def widths(text: str) -> tuple[int, ...]:
     if not read or min(read) < 1:
         raise TableError(f"--hidden must be widths of at least 1, such as 100 or 100,50; got {text!r}")
     return read
+
+
+def workers(jobs: int) -> int:
+    """Check how many jobs may run at once."""
+    if jobs < 1 and jobs != -1:
+        raise TableError(f"--jobs must be at least 1, or -1 for all cores; got {jobs}")
+    return jobs
 
 
 # ---- printing -------------------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     # What subclasses define.
 
+    _refit_passes: int | None = None  # where something else than the stopping rule says how long to train again
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
@@ -140,7 +141,15 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
         """Choose a point, and train it again where that was asked for."""
         chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
-        return debias(solver, chosen, stopping, fresh) if self.refit else chosen
+        return self._refitted(chosen, self._refit_passes, solver, stopping, fresh)
+
+    def _refitted(
+        self, point: Point, passes: int | None, solver: Solver, stopping: Stopping, fresh: Weights | None
+    ) -> Point:
+        """Train a point again where that was asked for, as long as the stopping rule says or for so many passes."""
+        if not self.refit or passes == 0:
+            return point
+        return debias(solver, point, stopping if passes is None else replace(stopping, n_iters=passes), fresh)
 
     # The fitted model.
 

@@ -108,7 +108,10 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
 _CV_ATTRIBUTES = """\
 cv_results_ : DataFrame
         One row for each candidate and λ: ``hidden_dims``, ``M``, ``lambda_``, the mean number of features over folds
-        ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
+        ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on;
+        ``refit_passes`` is how long a model was trained again.
+    cv_index_ : int
+        The chosen row of ``cv_results_``.
     cv_score_, cv_score_se_ : float
         Mean score over folds of the chosen row, and its standard error. The choice was made by these scores: for a score
         that nothing was chosen by, hold rows out.

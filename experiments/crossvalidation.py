@@ -1,0 +1,227 @@
+"""Cross-validation: how many features the rule of one standard error keeps, at what accuracy, and what that costs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator, ScalarFormatter
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from experiments import data
+from experiments.cells import Cell, Options, Result, Store
+from experiments.page import Picture, Section, Table, columns, error, mean, names, number
+from riata import LassoNetClassifierCV, scaling
+
+_NOISE = 30  # columns that are added to breast cancer
+_NOISY = "breast_cancer_noise"
+DATA = (_NOISY, "mice_protein", "isolet")
+_SEEDS = 3
+_LONG = {("isolet", "lassonet"): 1}  # seeds, where one takes about an hour
+_M = 10
+_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+_FULL = (("folds", 5), ("units", 100))
+_QUICK = (("folds", 3), ("units", 10))
+_JOBS = 2  # folds that riata works on at once; processes take longer to start than a quick run takes
+
+
+def cells(options: Options) -> list[Cell]:
+    """One cell per data set, method and seed."""
+    jobs = {"riata": 1 if options.quick else _JOBS}
+    return [
+        Cell(
+            "crossvalidation",
+            name,
+            method,
+            seed,
+            (*(_QUICK if options.quick else _FULL), ("jobs", jobs.get(method, 1))),
+        )
+        for name in _data(options)
+        for method in options.among(METHODS, slow=("lassonet",))
+        for seed in options.seeds(_LONG.get((name, method), _SEEDS), 2)
+    ]
+
+
+def _data(options: Options) -> tuple[str, ...]:
+    """Return the data sets to run on: those asked for, or those that are here; one in a quick run."""
+    if options.data is not None:
+        return tuple(name for name in DATA if name in options.data)
+    return (_NOISY,) if options.quick else tuple(name for name in DATA if name == _NOISY or data.here(name))
+
+
+def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
+    """Cross-validate on all rows, with the same folds for both."""
+    X, y, n_real = rows(cell.data, cell.seed)
+    folds = StratifiedKFold(cell["folds"], shuffle=True, random_state=cell.seed)
+    start = time.perf_counter()
+    selected, scores = METHODS[cell.method](X, y, folds, cell)
+    seconds = round(time.perf_counter() - start, 3)
+    noise = int(selected[n_real:].sum()) if n_real < X.shape[1] else None
+    counts = {"n_selected": int(selected.sum()), "n_features": X.shape[1], "noise": noise}
+    return {**counts, **scores, "seconds": seconds, "features": np.flatnonzero(selected).tolist()}
+
+
+def rows(name: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
+    """Return a data set, its gaps filled and its columns scaled, and how many of these are real."""
+    _, X, y = data.load("breast_cancer" if name == _NOISY else name)
+    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    n_real = X.shape[1]
+    if name == _NOISY:
+        X = np.hstack([X, np.random.default_rng(seed).standard_normal((len(X), _NOISE))])
+    return scaling.learn(X, np.ones(len(X))).apply(X, np.float32), y.astype(np.int64), n_real
+
+
+Found = tuple[NDArray[np.bool_], dict[str, Any]]  # the features, and what is known of their accuracy
+
+
+def riata(X: NDArray, y: NDArray, folds: StratifiedKFold, cell: Cell) -> Found:
+    """Choose by the rule of one standard error; all else by default. Folds are worked on side by side."""
+    model = LassoNetClassifierCV(
+        (cell["units"],), M=_M, cv=folds, device="cpu", n_jobs=cell["jobs"], random_state=cell.seed
+    )
+    results = model.fit(X, y).cv_results_
+    scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)
+    means = scores.mean(axis=1)
+    chosen = int(np.argmin(np.abs(results["lambda_"] - model.lambda_)))
+    path = {
+        "counts": results["n_selected"].tolist(),
+        "accuracies": np.round(means, 5).tolist(),
+        "errors": np.round(results["se_test_score"], 5).tolist(),
+    }
+    return model.selected_, {**_accuracies(scores[chosen], scores[means.argmax()]), "chosen": chosen, "path": path}
+
+
+def lassonet(X: NDArray, y: NDArray, folds: StratifiedKFold, cell: Cell) -> Found:
+    """Choose the λ of the highest accuracy, as the package does; all else is its default. Folds follow one another."""
+    from lassonet import LassoNetClassifierCV as Peer
+
+    settings = {"hidden_dims": (cell["units"],), "M": _M, "random_state": cell.seed, "torch_seed": cell.seed}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Peer(cv=folds, device="cpu", verbose=0, **settings).fit(X, y)
+    return model.best_selected_.numpy().astype(bool), _accuracies(model.best_cv_scores_, model.best_cv_scores_)
+
+
+METHODS: dict[str, Callable[[NDArray, NDArray, StratifiedKFold, Cell], Found]] = {"riata": riata, "lassonet": lassonet}
+
+
+def _accuracies(chosen: NDArray, best: NDArray) -> dict[str, float]:
+    """Mean over folds and its standard error, of the point that was chosen and of the best one."""
+    return {
+        "accuracy": float(np.mean(chosen)),
+        "se": error(chosen),
+        "best_accuracy": float(np.mean(best)),
+        "best_se": error(best),
+    }
+
+
+def page(store: Store) -> Section | None:
+    """A table, and accuracy against the number of features."""
+    found = store.all("crossvalidation")
+    if not found:
+        return None
+    text = (
+        f"Whole data sets, with the same stratified folds for both methods, M = {_M} and one hidden layer. `riata` is "
+        "`LassoNetClassifierCV`, which keeps the fewest features whose mean accuracy over folds is within one standard error "
+        "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. `lassonet` "
+        "is the class of that name in the package lassonet, which takes the λ of the best. Both are at their defaults "
+        f"otherwise. To breast cancer {_NOISE} columns of Gaussian noise are added. Features are those of the model on all "
+        "rows. Accuracies are means over seeds of means over folds, ± the mean of the standard errors over folds; that of "
+        "the best point, which was looked for, is a little too high. riata works on as many folds at a time as it has cores, "
+        "lassonet on one after the other. Seconds are compared within one machine."
+    )
+    pictures = [_picture(curves)] if (curves := columns(found, method="riata")) else []
+    return Section("Cross-validation", text, [_table(found), *pictures])
+
+
+def _in_order(found: Sequence[Result]) -> list[str]:
+    return [name for name in DATA if columns(found, data=name)]
+
+
+def _table(found: Sequence[Result]) -> Table:
+    rows = [
+        [name, method, *_row(one), _ratio(found, name) if method == "lassonet" else ""]
+        for name in _in_order(found)
+        for method in names(found, "method")
+        if (one := columns(found, data=name, method=method))
+    ]
+    header = ["data", "method", "kept", "of", "noise kept", "accuracy", "best accuracy", "seconds", "cores", "seeds"]
+    return Table([*header, "seconds over riata's"], rows, "Features kept and cross-validated accuracy")
+
+
+def _row(found: Sequence[Result]) -> list[str]:
+    scores = [result["scores"] for result in found]
+
+    def average(key: str) -> float | None:
+        values = [s[key] for s in scores if s[key] is not None]
+        return mean(values)
+
+    noise = average("noise")
+    cores = {max(result["config"]["jobs"], result["threads"]) for result in found}
+    return [
+        f"{average('n_selected'):.1f} ({_range([s['n_selected'] for s in scores])})",
+        str(scores[0]["n_features"]),
+        "–" if noise is None else f"{noise:.1f}",
+        f"{average('accuracy'):.4f} ± {average('se'):.4f}",
+        f"{average('best_accuracy'):.4f} ± {average('best_se'):.4f}",
+        number(average("seconds")),
+        ", ".join(map(str, sorted(cores))),
+        str(len(scores)),
+    ]
+
+
+def _range(counts: Sequence[int]) -> str:
+    return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)}–{max(counts)}"
+
+
+def _ratio(found: Sequence[Result], name: str) -> str:
+    values = ratios(found, name)
+    return f"{np.mean(values):.1f}" if values else "–"
+
+
+def ratios(found: Sequence[Result], name: str) -> list[float]:
+    """Return lassonet's seconds over riata's, for each seed that both were run with on one machine."""
+    peer, own = (
+        {
+            (r["config"]["seed"], r.get("hardware")): r["scores"]["seconds"]
+            for r in columns(found, data=name, method=method)
+        }
+        for method in ("lassonet", "riata")
+    )
+    return [peer[run] / own[run] for run in peer if run in own]
+
+
+def _picture(found: Sequence[Result]) -> Picture:
+    data_ = _in_order(found)
+    figure = Figure(figsize=(3.8 * len(data_), 3.8), layout="constrained")
+    for axes, name in zip(figure.subplots(1, len(data_), squeeze=False).flat, data_, strict=True):
+        for i, result in enumerate(columns(found, data=name)):
+            scores, colour = result["scores"], f"C{i % 10}"
+            counts, accuracies, errors = (np.array(scores["path"][key]) for key in ("counts", "accuracies", "errors"))
+            there = counts >= 1
+            axes.plot(counts[there], accuracies[there], color=colour, label=f"seed {result['config']['seed']}")
+            axes.fill_between(
+                counts[there],
+                (accuracies - errors)[there],
+                (accuracies + errors)[there],
+                color=colour,
+                alpha=0.12,
+                lw=0,
+            )
+            at = scores["chosen"]
+            axes.plot(counts[at], accuracies[at], "o", color=colour, markeredgecolor="black", zorder=3)
+        axes.set_title(name, fontsize="medium")
+        axes.set_xscale("log")
+        axes.set_xticks([k for k in _TICKS if k <= axes.get_xlim()[1]], minor=False)
+        axes.xaxis.set_major_formatter(ScalarFormatter())
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.legend(fontsize="small", loc="lower right")
+    figure.supxlabel("features, mean over folds", fontsize="medium")
+    figure.supylabel("accuracy, mean over folds", fontsize="medium")
+    caption = "Cross-validated accuracy of riata against the number of features; dots: one standard error, the choice"
+    return Picture("crossvalidation", figure, caption)
