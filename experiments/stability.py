@@ -21,7 +21,7 @@ from riata import LassoNetRegressor, StabilitySelector
 
 _SEEDS, _QUICK_SEEDS = 100, 2
 _BLOCK, _PAIRED = 100, 20  # the first 20 samples of a hundred are selected from with two seeds
-_HALVES, _QUICK_HALVES = 50, 6
+_HALVES, _QUICK_HALVES = 100, 6
 _MULTIPLIER = 1.05  # of the paths on halves, coarser than by default: only the order counts
 _WAYS = {"stable": "stability selection", "single": "one path", "top": "one path, cut to as many"}
 _COLOURS = {"stable": "tab:blue", "single": "tab:grey", "top": "silver"}

@@ -20,7 +20,7 @@ from riata.plot import chosen_fold_score, score_name
 from riata.tables import Table, TableError, counted, some
 
 Rows = NDArray[np.int64]
-HALVES = 50
+HALVES = 100
 STABLE = 0.75  # share of the halves that a stable feature is taken from
 FEWEST_OF_A_CLASS = 4  # two in each half: one to train on and one to validate on
 REPEATS = 20  # permutations of a column

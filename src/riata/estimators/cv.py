@@ -89,14 +89,16 @@ class _Scoring(Supervised):
     _plan: Plan | None = None  # without one it finds one: on the first path, where there are rows to validate on
 
     def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
-        rest = solver, stopping, fresh
+        def refitted(point: Point, passes: int | None = None) -> Point:
+            return self._refitted(point, passes, solver, stopping, fresh)
+
         if self._plan is None:
             points = _worth_scoring(self.path_) if self.refit else list(self.path_)
-            passes = [self._refitted(point, None, *rest).best_iter if point.n_selected else 0 for point in points]
+            passes = [refitted(point).best_iter if point.n_selected else 0 for point in points]
             self._plan = Plan(tuple(point.lambda_ for point in points), tuple(passes))
         else:
             points = [self.path_[choose.at_lambda(self.path_, lambda_)] for lambda_ in self._plan.scored]
-            self._points = [self._refitted(*each, *rest) for each in zip(points, self._plan.passes, strict=True)]
+            self._points = [refitted(*each) for each in zip(points, self._plan.passes, strict=True)]
         return points[0]
 
 

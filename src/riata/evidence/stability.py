@@ -50,7 +50,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     threshold : float, optional
         Share of the halves, above 0.5. By default the smallest that keeps the bound, or 0.75 where ``n_features`` is not
         given either. With both given, ``max_false`` plays no part, and ``false_bound_`` says what they promise.
-    n_resamples : int, default=50
+    n_resamples : int, default=100
         Number of halves, even: they come in complementary pairs.
     assumption : {"r-concave", "unimodal", "none"}, default="r-concave"
         What is assumed of the distribution of selection frequencies of a feature that is taken by chance: that it has a
@@ -98,7 +98,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         max_false=1.0,
         n_features=None,
         threshold=None,
-        n_resamples=50,
+        n_resamples=100,
         assumption="r-concave",
         feature_groups=None,
         n_jobs=None,
