@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
+from riata.estimators.cv import _AGAIN
 
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
 
@@ -46,7 +47,9 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     results = model.cv_results_
     for i, (fit, test) in enumerate(folds):
         for row in results.iloc[[0, len(results) // 3, -3]].itertuples():
-            alone = clone(replica).set_params(select=row.lambda_).fit(X[fit], y[fit])
+            alone = clone(replica).set_params(select=row.lambda_)
+            alone._refit_passes = _AGAIN
+            alone.fit(X[fit], y[fit])
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
 
@@ -73,14 +76,11 @@ def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted)
     results = fitted.cv_results_
     best = results.loc[results["mean_test_score"].idxmax()]
     close = results[results["mean_test_score"] >= best["mean_test_score"] - best["se_test_score"]]
-    chosen = results[results["lambda_"] == fitted.path_[_position(fitted)].lambda_].iloc[0]
+    chosen = results.loc[fitted.cv_index_]
+    assert chosen["lambda_"] == fitted.lambda_
     assert chosen["n_selected"] == close["n_selected"].min()
     assert chosen["mean_test_score"] == fitted.cv_score_
     assert fitted.n_selected_ < fitted.n_features_in_ / 2
-
-
-def _position(model):
-    return int(np.flatnonzero(model.path_.lambdas == model.lambda_)[0])
 
 
 def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(cancer, fitted):
@@ -102,6 +102,9 @@ def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
     few = LassoNetClassifierCV(cv=3, n_features_to_select=3, M=[0, 10], **QUICK).fit(*cancer)
     assert few.n_selected_ <= 3
     assert few.M_ in (0, 10)
+    results = few.cv_results_
+    nearest = (results["n_selected"] - 3).abs().groupby(results["M"]).idxmin()
+    assert few.cv_score_ == results.loc[nearest, "mean_test_score"].max()
     there = LassoNetClassifierCV(cv=3, select=0.5, **QUICK).fit(*cancer)
     assert there.lambda_ <= 0.5
 
@@ -112,7 +115,7 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     results = model.cv_results_
     assert set(results["hidden_dims"]) == {(4,), (6, 3)}
     assert set(results["M"]) == {0.0, 5.0}
-    chosen = results[results["mean_test_score"] == model.cv_score_].iloc[0]
+    chosen = results.loc[model.cv_index_]
     assert (model.M_, model.hidden_dims_) == (chosen["M"], chosen["hidden_dims"])
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)

@@ -18,7 +18,6 @@ from sklearn.base import is_classifier
 from riata.path import Path, Point
 
 __all__ = [
-    "chosen_fold_score",
     "plot_cross_validation",
     "plot_importances",
     "plot_path",
@@ -122,7 +121,7 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
         What was drawn on.
     """
     ax = _axes() if ax is None else ax
-    chosen = chosen_fold_score(model)
+    chosen = model.cv_results_.loc[model.cv_index_]
     for network, results in model.cv_results_.groupby(["M", "hidden_dims"], sort=False):
         highest = results.sort_values("mean_test_score", ascending=False).drop_duplicates("n_selected")
         line = highest.sort_values("n_selected")
@@ -150,17 +149,6 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("number of features")
     ax.set_ylabel(f"{score_name(model)} of the folds (± 1 standard error)")
     return _clean(ax)
-
-
-def chosen_fold_score(model: Any) -> pd.Series:
-    """Return the row of ``cv_results_`` by which a model was chosen."""
-    results, most = model.cv_results_, model.n_features_to_select
-    error = results["se_test_score"]
-    same = results[(results["mean_test_score"] == model.cv_score_) & ((error == model.cv_score_se_) | error.isna())]
-    if most is None:  # of equals, the one at the λ of the model
-        return same.loc[(same["lambda_"] - model.lambda_).abs().idxmin()]
-    few = same[same["n_selected"] <= most]
-    return same.loc[(same if few.empty else few)["n_selected"].idxmax()]
 
 
 def score_name(model: Any) -> str:

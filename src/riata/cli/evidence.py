@@ -16,7 +16,7 @@ from riata.cli.output import SHOWN, Job, number_table, say
 from riata.estimators import LassoNetClassifier, LassoNetRegressor
 from riata.evidence import KnockoffSelector, StabilitySelector, bounds, permutation_importance
 from riata.evidence.knockoffs import fewest
-from riata.plot import chosen_fold_score, score_name
+from riata.plot import score_name
 from riata.tables import Table, TableError, counted, some
 
 Rows = NDArray[np.int64]
@@ -227,7 +227,7 @@ def _by_column(table: Table, name: str, values: NDArray[np.float64], selected: N
 
 def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
     """Return for the summary what the folds say."""
-    row = chosen_fold_score(model)
+    row = model.cv_results_.loc[model.cv_index_]
     return {
         "folds": n_folds,
         "score": score_name(model),
@@ -264,7 +264,7 @@ def _selection(found: Found) -> dict[str, Any]:
 
 def show_cross_validation(console: Console, model: Any, job: Job) -> None:
     """Print what the folds say of the chosen model."""
-    row = chosen_fold_score(model)
+    row = model.cv_results_.loc[model.cv_index_]
     score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
     size = "1 feature" if row["n_selected"] == 1 else f"{round(row['n_selected'], 1):g} features"
     say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score}, {size}\n")

@@ -90,7 +90,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     # What subclasses define.
 
-    _refit_passes: int | None = None  # where something else than the stopping rule says how long to train again
+    _refit_passes: int | None = None  # from the point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
@@ -141,15 +141,14 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
         """Choose a point, and train it again where that was asked for."""
         chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
-        return self._refitted(chosen, self._refit_passes, solver, stopping, fresh)
+        return self._refitted(chosen, solver, stopping, fresh)
 
-    def _refitted(
-        self, point: Point, passes: int | None, solver: Solver, stopping: Stopping, fresh: Weights | None
-    ) -> Point:
-        """Train a point again where that was asked for, as long as the stopping rule says or for so many passes."""
-        if not self.refit or passes == 0:
+    def _refitted(self, point: Point, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
+        """Train a point again where that was asked for."""
+        if not self.refit:
             return point
-        return debias(solver, point, stopping if passes is None else replace(stopping, n_iters=passes), fresh)
+        passes = stopping.n_iters if self._refit_passes is None or fresh is not None else self._refit_passes
+        return debias(solver, point, replace(stopping, n_iters=passes), fresh)
 
     # The fitted model.
 

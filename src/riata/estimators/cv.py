@@ -1,10 +1,9 @@
 """λ, M and the widths of the network by cross-validation.
 
 First every candidate (a value of M, a shape of the network) is followed once on all rows, with a part of them to validate on.
-That says which λ to visit, at which of them enough has changed to be worth a score, and how long to train: the dense
-model, and the model at each of these λ when it is trained again. Then each fold's training rows are followed along these λ
-with nothing held out but the fold, and scored on the fold; in the end all rows are. A replica is what the plain estimator
-does with ``lambda_seq``, ``n_iters`` and ``val_size=0``.
+That says which λ to visit, how long to train the dense model, and at which λ enough has changed to be worth a score.
+Then each fold's training rows are followed along these λ with nothing held out but the fold, and scored on the fold; in the
+end all rows are. A replica is what the plain estimator does with ``lambda_seq``, ``n_iters`` and ``val_size=0``.
 """
 
 from __future__ import annotations
@@ -36,6 +35,9 @@ from riata.stopping import Stopping, affordable
 __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
+_AGAIN = (
+    50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
+)
 _LESS = 0.9  # a point is scored if it has at most this share of the features of the last one that was
 
 Indices = NDArray[np.int64]
@@ -54,18 +56,11 @@ class Rows(NamedTuple):
         return Rows(X, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
-class Plan(NamedTuple):
-    """The λ whose points are scored, and for how many passes each is trained again."""
-
-    scored: tuple[float, ...]
-    passes: tuple[int, ...]
-
-
 class Candidate(NamedTuple):
-    """An estimator for replicas, which knows its λ, and what to score."""
+    """An estimator for replicas, which knows its λ, and those of them to score."""
 
     estimator: Supervised
-    plan: Plan
+    scored: tuple[float, ...]
 
 
 class Fold(NamedTuple):
@@ -86,19 +81,12 @@ class Scores(NamedTuple):
 class _Scoring(Supervised):
     """Trains all the points that are to be scored, rather than one, again."""
 
-    _plan: Plan | None = None  # without one it finds one: on the first path, where there are rows to validate on
+    _refit_passes = _AGAIN
+    _scored: tuple[float, ...] = ()
 
     def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
-        def refitted(point: Point, passes: int | None = None) -> Point:
-            return self._refitted(point, passes, solver, stopping, fresh)
-
-        if self._plan is None:
-            points = _worth_scoring(self.path_) if self.refit else list(self.path_)
-            passes = [refitted(point).best_iter if point.n_selected else 0 for point in points]
-            self._plan = Plan(tuple(point.lambda_ for point in points), tuple(passes))
-        else:
-            points = [self.path_[choose.at_lambda(self.path_, lambda_)] for lambda_ in self._plan.scored]
-            self._points = [refitted(*each) for each in zip(points, self._plan.passes, strict=True)]
+        points = [self.path_[choose.at_lambda(self.path_, lambda_)] for lambda_ in self._scored]
+        self._points = [self._refitted(point, solver, stopping, fresh) for point in points]
         return points[0]
 
 
@@ -154,7 +142,7 @@ class CrossValidated(Supervised):
             n_features_to_select=self.n_features_to_select,
             verbose=self.verbose,
         )
-        final._refit_passes = int(results["refit_passes"][best])
+        final._refit_passes = _AGAIN
         (fitted,) = run(_fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
@@ -212,10 +200,7 @@ class CrossValidated(Supervised):
     def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
-        jobs = [
-            Job(f"the first path with {_described(estimator)}", (self._scoring(**estimator.get_params()), rows))
-            for estimator in whole
-        ]
+        jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
         ahead = run(_ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
         return [_candidate(*each, rows.X.size) for each in zip(whole, ahead, strict=True)]
 
@@ -225,7 +210,7 @@ class CrossValidated(Supervised):
         for candidate, fold in product(candidates, folds):
             replica = self._scoring(**candidate.estimator.get_params())
             name = f"{fold.name} with {_described(replica)}"
-            jobs.append(Job(name, (replica, candidate.plan, rows, fold, scorer)))
+            jobs.append(Job(name, (replica, candidate.scored, rows, fold, scorer)))
         scores = iter(run(_scores, jobs, n_jobs=self.n_jobs, title="folds", shown=bool(self.verbose)))
         frames = [_frame(candidate, [next(scores) for _ in folds]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
@@ -240,9 +225,8 @@ class CrossValidated(Supervised):
                 "no fold has a score: check that scoring suits the target, and that folds are large enough"
             )
         if self.n_features_to_select is not None:
-            few = results["n_selected"] <= self.n_features_to_select
-            open_ = results[few] if few.any() else results
-            return _best(open_.loc[open_.groupby("candidate")["n_selected"].idxmax()])
+            away = (results["n_selected"] - self.n_features_to_select).abs()
+            return _best(results.loc[away.groupby(results["candidate"]).idxmin()])
         if not isinstance(self.select, str):
             return _best(results[results["lambda_"] <= self.select * (1 + 1e-9)].groupby("candidate").tail(1))
         best = _best(results)
@@ -327,29 +311,28 @@ def _described(estimator: Supervised) -> str:
     return f"M={estimator.M:g}, hidden_dims={estimator.hidden_dims}"
 
 
-def _worth_scoring(path: Path) -> list[Point]:
-    """Return the points at which enough features have left since the last one."""
-    points, last = [], np.inf
+def _worth_scoring(path: Path) -> list[float]:
+    """Return the λ at which enough features have left since the last one."""
+    scored, last = [], np.inf
     for point in path:
         if point.n_selected <= _LESS * last:
-            points.append(point)
+            scored.append(point.lambda_)
             last = point.n_selected
-    return points
+    return scored
 
 
-def _candidate(estimator: Supervised, ahead: tuple[Path, Plan], n_entries: int) -> Candidate:
+def _candidate(estimator: Supervised, ahead: Path, n_entries: int) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
     stay = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
-    path, plan = ahead
-    further = [] if estimator.lambda_seq is not None else path.visited[-1] * _FURTHER
+    further = [] if estimator.lambda_seq is not None else ahead.visited[-1] * _FURTHER
     replica = clone(estimator).set_params(
-        lambda_seq=tuple(map(float, [*path.visited, *further])),
-        n_iters=(max(1, path[0].best_iter), stay or estimator._dwell * affordable(n_entries)),
+        lambda_seq=tuple(map(float, [*ahead.visited, *further])),
+        n_iters=(max(1, ahead[0].best_iter), stay or estimator._dwell * affordable(n_entries)),
         patience=(None, patience),
         val_size=0,
     )
-    return Candidate(replica, plan)
+    return Candidate(replica, tuple(_worth_scoring(ahead) if estimator.refit else map(float, ahead.lambdas)))
 
 
 # The work of jobs.
@@ -359,14 +342,13 @@ def _fitted(estimator: Supervised, rows: Rows) -> Supervised:
     return estimator.fit(rows.X, rows.y, rows.weights)
 
 
-def _ahead(replica: _Scoring, rows: Rows) -> tuple[Path, Plan | None]:
-    _fitted(replica, rows)
-    return replica.path_, replica._plan
+def _ahead(estimator: Supervised, rows: Rows) -> Path:
+    return _fitted(clone(estimator).set_params(refit=False), rows).path_
 
 
-def _scores(replica: _Scoring, plan: Plan, rows: Rows, fold: Fold, scorer: Any) -> Scores:
+def _scores(replica: _Scoring, scored: tuple[float, ...], rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._plan = plan
+    replica._scored = scored
     points = _fitted(replica, rows.take(fold.fit))._points
     held_out = rows.take(fold.test)
     weights = {} if held_out.weights is None or not _weighs(scorer) else {"sample_weight": held_out.weights}
@@ -390,8 +372,7 @@ def _frame(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
         {
             "hidden_dims": [candidate.estimator.hidden_dims] * scores.shape[1],
             "M": float(candidate.estimator.M),
-            "lambda_": candidate.plan.scored,
-            "refit_passes": candidate.plan.passes,
+            "lambda_": candidate.scored,
             "n_selected": np.mean([fold.n_selected for fold in folds], axis=0),
             "mean_test_score": scores.mean(axis=0),
             "se_test_score": scores.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,

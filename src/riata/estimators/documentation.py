@@ -90,7 +90,7 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         Any scorer of scikit-learn; by default the estimator's ``score``: accuracy, or R².
     n_features_to_select : int, optional
         Choose the densest point with at most so many features, and end the path there; M and the network are then chosen
-        by their scores with that many.
+        by their scores with about that many.
     select : {"1se", "best"} or float, default="1se"
         How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
@@ -108,8 +108,7 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
 _CV_ATTRIBUTES = """\
 cv_results_ : DataFrame
         One row for each candidate and λ: ``hidden_dims``, ``M``, ``lambda_``, the mean number of features over folds
-        ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on;
-        ``refit_passes`` is how long a model was trained again.
+        ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
     cv_index_ : int
         The chosen row of ``cv_results_``.
     cv_score_, cv_score_se_ : float
