@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_blobs
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -106,7 +106,7 @@ def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
     nearest = (results["n_selected"] - 3).abs().groupby(results["M"]).idxmin()
     assert few.cv_score_ == results.loc[nearest, "mean_test_score"].max()
     there = LassoNetClassifierCV(cv=3, select=0.5, **QUICK).fit(*cancer)
-    assert there.lambda_ <= 0.5
+    assert there.lambda_ == there.at(lambda_=0.5).lambda_
 
 
 def test_m_and_shapes_are_searched(diabetes_frame):
@@ -168,6 +168,9 @@ def test_weights_count_in_training_and_in_scores(cancer):
     zero = LassoNetClassifierCV(cv=folds, **given).fit(X, y, weights)
     gone = LassoNetClassifierCV(cv=fewer, **given).fit(X[used], y[used])
     np.testing.assert_allclose(zero.cv_results_.filter(like="split"), gone.cv_results_.filter(like="split"))
+    np.testing.assert_allclose(zero.cv_results_["se_test_score"], gone.cv_results_["se_test_score"])
+    with pytest.raises(ValueError, match="no rows of positive weight"):
+        LassoNetClassifierCV(cv=[(folds[0][0], np.flatnonzero(~used))], **given).fit(X, y, weights)
 
 
 def test_it_lives_in_a_pipeline_and_keeps_names(diabetes_frame):
@@ -217,6 +220,7 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
         ({"hidden_dims": [(3,), (0,)]}, "hidden_dims"),
         ({"scoring": "no such scorer"}, "no such scorer"),
         ({"select": "2se"}, "select"),
+        ({"scoring": ["accuracy", "roc_auc"]}, "one scorer"),
         ({"n_features_to_select": 23}, "n_features_to_select"),
     ],
 )
@@ -253,3 +257,13 @@ def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame
     assert set(model.cv_results_["lambda_"]) <= set(model.path_.lambdas) | {0.0}
     plain = LassoNetRegressor(**QUICK).fit(X, y)
     assert model.path_.lambdas[1] <= plain.path_.lambdas[1] * (1 + 1e-9)
+
+
+def test_all_rows_do_not_lose_what_every_fold_still_holds():
+    """λ is that of the folds, but near the end of a path a few more rows may have taken the last feature out."""
+    X, y = make_blobs(n_samples=300, random_state=0)
+    X, y = X[y != 2].astype(np.float32), y[y != 2]
+    for seed in range(6):
+        model = LassoNetClassifierCV((10,), cv=2, n_iters=(100, 10), path_multiplier=1.2, random_state=seed).fit(X, y)
+        assert model.cv_results_["n_selected"][model.cv_index_] >= 1
+        assert model.n_selected_ >= 1

@@ -105,6 +105,7 @@ def test_what_openml_gives_is_kept_and_its_checksum_with_it(monkeypatch, tmp_pat
     monkeypatch.setattr(datasets, "fetch_openml", lambda *args, **kwargs: table(["'10'", "'9'", "'1'", "'10'"]))
     first = datasets.load("isolet")
     monkeypatch.undo()
+    monkeypatch.delenv("RIATA_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     again = datasets.load("isolet")
     assert np.array_equal(first.y, [2, 1, 0, 2]) and np.array_equal(again.y, first.y)

@@ -157,9 +157,6 @@ def test_a_half_without_a_class_is_named():
 
 
 class _Refusing(LassoNetRegressor):
-    def __init__(self, **params):
-        super().__init__(**params)
-
     def fit(self, X, y):
         raise ValueError("not these rows")
 

@@ -178,9 +178,19 @@ def test_a_frequency_is_that_of_separate_fits(table):
 
 
 def test_features_of_importance_zero_are_never_taken():
-    ranks = _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.arange(4))
+    draw = np.random.default_rng(0)
+    ranks = _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.arange(4), draw)
     assert ranks.tolist() == [4, 0, 4, 1]
-    assert _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.array([0, 0, 1, 2])).tolist() == [0, 3, 1]
+    assert _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.array([0, 0, 1, 2]), draw).tolist() == [0, 3, 1]
+    firsts = [_ranks(np.ones(4), np.arange(4), draw).argmin() for _ in range(100)]
+    assert set(firsts) == {0, 1, 2, 3}  # of equals no position is preferred
+
+
+def test_a_constant_column_is_never_taken(table):
+    X, y = table
+    few = X[["bmi", "s5", "bp"]].assign(constant=1.0)
+    selector = StabilitySelector(LassoNetRegressor(**QUICK), n_features=4, threshold=0.9, n_resamples=4, random_state=0)
+    assert selector.fit(few, y).frequencies_[3] == 0
 
 
 def test_columns_of_one_group_are_taken_together(table):
@@ -271,6 +281,8 @@ def test_bad_rows_are_refused(table):
         selector.fit(X.assign(bmi=np.nan), y)
     with pytest.raises(ValueError, match="at least 4 groups"):
         selector.fit(X, y, groups=np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match="missing entries"):
+        selector.fit(X, y, groups=np.where(np.arange(len(y)) < 9, np.nan, np.arange(len(y))))
     with pytest.raises(ValueError, match="one entry for each of the 442 rows"):
         selector.fit(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match="takes no sample_weight"):

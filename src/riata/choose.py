@@ -13,10 +13,10 @@ __all__ = ["at_lambda", "at_most", "best", "one_standard_error", "pick"]
 _FEW = 30  # validation rows below which a standard error says little
 
 
-def pick(path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0) -> Point:
+def pick(path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0, fewest: int = 0) -> Point:
     """Follow the rules of the estimators, with a warning where they cannot do what they say.
 
-    ``depth`` is how many calls lie between the user's and the one that picks.
+    ``depth`` is how many calls lie between the user's and the one that picks; ``fewest`` is for :func:`at_lambda`.
     """
     if n_features_to_select is not None:
         sparsest = min(reversed(path), key=lambda point: point.n_selected)
@@ -29,7 +29,7 @@ def pick(path: Path, n_features_to_select: int | None, select: str | float, dept
         )
         return sparsest
     if not isinstance(select, str):
-        return path[at_lambda(path, select)]
+        return path[at_lambda(path, select, fewest)]
     if path.val_weights is None:
         _warn(
             "without validation rows nothing says which point is best: taking the last one that has features; "
@@ -83,9 +83,9 @@ def at_most(path: Path, n_features: int) -> int:
     return int(np.argmax(np.where(counts <= n_features, counts, -1)))
 
 
-def at_lambda(path: Path, lambda_: float) -> int:
-    """Position of the last point whose λ does not exceed the given one."""
-    reached = np.flatnonzero(path.lambdas <= lambda_ * (1 + 1e-9))
+def at_lambda(path: Path, lambda_: float, fewest: int = 0) -> int:
+    """Position of the last point whose λ does not exceed the given one, and that has at least so many features."""
+    reached = np.flatnonzero((path.lambdas <= lambda_ * (1 + 1e-9)) & (path.n_selected >= fewest))
     if not len(reached):
         raise ValueError(f"the path starts at lambda_={path.lambdas[0]:.4g}; got {lambda_}")
     return int(reached[-1])

@@ -7,9 +7,10 @@ Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.paral
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +23,7 @@ __all__ = ["Job", "ReplicaError", "run"]
 
 
 class ReplicaError(ValueError, RuntimeError):
-    """One of many replicas failed; the message names it, and the error itself is the cause.
+    """One of many replicas failed; the message names it and says why.
 
     Bad input mostly, hence a ValueError.
     """
@@ -63,8 +64,8 @@ def run(
     ReplicaError
         Where a job fails.
     """
-    calls = [delayed(_guarded)(work, job) for job in jobs]
-    with JobProgress(title, len(jobs), shown=shown) as progress:
+    calls = [delayed(_guarded)(work, job, os.getpid()) for job in jobs]
+    with _one_core(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
         for result in _parallel(n_jobs)(calls):
             done.append(result)
@@ -80,16 +81,16 @@ def _parallel(n_jobs: int | None) -> Parallel:
         return Parallel(n_jobs=n_jobs)
 
 
-def _guarded(work: Callable[..., Any], job: Job) -> Any:
-    """Work on one core, and say whose error it was."""
+def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
+    """Work on one core, which has been seen to in the process of the caller, and say whose error it was."""
     try:
-        with _one_core(), warnings.catch_warnings():
+        with nullcontext() if os.getpid() == home else _one_core(), warnings.catch_warnings():
             # A path that is interrupted ends early and is kept. Among many, that would be one short path and a long wait.
             warnings.filterwarnings("error", "interrupted", RuntimeWarning)
             return work(*job.arguments)
-    except RuntimeWarning as warning:
-        raise KeyboardInterrupt from warning
     except Exception as error:
+        if isinstance(error, RuntimeWarning) and str(error).startswith("interrupted"):
+            raise KeyboardInterrupt from error
         raise ReplicaError(f"{job.name}: {type(error).__name__}: {error}") from error
 
 

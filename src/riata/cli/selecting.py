@@ -308,7 +308,7 @@ def _feature_table(chosen: pd.DataFrame, n_features: int) -> RichTable:
     printed = number_table(f"Selected {len(chosen)} of {n_features} features", "feature", [*numbers, "loss rise"])
     for _, row in chosen.head(SHOWN).iterrows():
         margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
-        rise = f"{row['loss_rise']:.2g} ± {margin:.2g}"
+        rise = f"{row['loss_rise']:.2g}" + ("" if math.isnan(margin) else f" ± {margin:.2g}")
         printed.add_row(Text(row["name"]), *(f"{row[name]:.3g}" for name in numbers), rise)
     if len(chosen) > SHOWN:
         printed.caption, printed.caption_justify = Text(f" … and {len(chosen) - SHOWN} more in selected.csv"), "left"

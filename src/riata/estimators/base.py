@@ -90,6 +90,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     # What subclasses define.
 
+    _fewest = 0  # features at the chosen λ, where that was chosen on other rows
     _refit_passes: int | None = None  # from the point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
@@ -140,7 +141,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
         """Choose a point, and train it again where that was asked for."""
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, fewest=self._fewest)
         return self._refitted(chosen, solver, stopping, fresh)
 
     def _refitted(self, point: Point, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:

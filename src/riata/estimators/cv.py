@@ -133,20 +133,24 @@ class CrossValidated(Supervised):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)
         folds = self._folds(rows, groups, seed)
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
         scorer = check_scoring(estimators[0], self.scoring)
         candidates = self._candidates(estimators, rows)
         results = self._results(candidates, rows, folds, scorer)
         best = self._choose(results)
         final = clone(candidates[results["candidate"][best]].estimator).set_params(
-            select=float(results["lambda_"][best]),
+            select=float(results["lambda_"][best]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
             verbose=self.verbose,
         )
         final._refit_passes = _AGAIN
+        if isinstance(self.select, str):  # at the end of a path all rows may have lost what every fold still holds
+            final._fewest = int(results["fewest"][best])
         (fitted,) = run(_fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
-        self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), int(best)
+        self.cv_results_, self.cv_index_ = results.drop(columns=["candidate", "fewest"]), int(best)
         self.M_, self.hidden_dims_ = float(final.M), final.hidden_dims
         self.cv_score_, self.cv_score_se_ = (float(results[f"{name}_test_score"][best]) for name in ("mean", "se"))
         return self
@@ -192,10 +196,8 @@ class CrossValidated(Supervised):
         else:
             splitter = check_cv(self.cv, rows.y, classifier=classes)
         splits = list(splitter.split(rows.X, rows.y, groups))
-        return [
-            Fold(f"fold {i} of {len(splits)}", np.asarray(fit), np.asarray(test))
-            for i, (fit, test) in enumerate(splits, 1)
-        ]
+        parts = [[_in_use(part, rows.weights) for part in split] for split in splits]
+        return [Fold(f"fold {i} of {len(splits)}", *each) for i, each in enumerate(parts, 1)]
 
     def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
@@ -303,6 +305,15 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     _single, _scoring = LassoNetRegressor, _ScoringRegressor
 
 
+def _in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
+    """Return the rows of a part of a split, given by position or as a mask, without those of weight zero."""
+    rows = np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part)
+    rows = rows if weights is None else rows[weights[rows] > 0]
+    if not len(rows):
+        raise ValueError("a fold has no rows of positive weight to train on, or none to score: use fewer folds")
+    return rows
+
+
 def _nested(hidden_dims: Any) -> bool:
     return isinstance(hidden_dims, Iterable) and all(isinstance(shape, Iterable) for shape in hidden_dims)
 
@@ -377,6 +388,7 @@ def _frame(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
             "mean_test_score": scores.mean(axis=0),
             "se_test_score": scores.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,
             **{f"split{i}_test_score": score for i, score in enumerate(scores)},
+            "fewest": np.min([fold.n_selected for fold in folds], axis=0),
         }
     )
 

@@ -100,7 +100,8 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         ones, and train the chosen one so. A penalised network loses accuracy to its penalty before it does to missing
         features, so False keeps more features; it is several times as fast.
     val_size : float, default=0.2
-        Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model.
+        Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model. It
+        is drawn without regard to ``groups``.
     n_jobs : int, optional
         How many folds to work on at once, as in joblib; -1 for all cores. Each uses one core, and results do not depend on
         where it runs. ``joblib.parallel_config`` takes them to Dask or Ray."""

@@ -33,7 +33,8 @@ class Gaussian:
             root = np.linalg.cholesky(self.covariance / units)
         except np.linalg.LinAlgError:
             raise ValueError(
-                "the covariance of the columns is singular: some column is a copy, or a sum, of others; leave it out"
+                "the covariance of the columns is singular: some column is a copy, or a sum, of others, or there are fewer "
+                'rows than columns; leave it out, or use covariance="ledoit-wolf"'
             ) from None
         half = solve_triangular(root, np.eye(len(scale)), lower=True)
         return half.T @ half / units

@@ -63,7 +63,8 @@ def permutation_importance(
     n_repeats : int, default=20
         Permutations of each feature.
     confidence : float, default=0.95
-        How often such intervals cover the importance.
+        How often such intervals cover the importance, about, given enough rows: below some fifty they are too narrow where
+        losses are skewed. From two rows there are none (NaN).
     feature_groups : sequence or mapping, optional
         Columns to permute together: one label per feature, lists of columns, or a mapping of names to such lists.
     sample_weight : array-like of shape (n_samples,), optional
@@ -281,7 +282,9 @@ def _permuted(held: _HeldOut, feature: _Feature, n_repeats: int) -> tuple[float,
     mean = received.mean()
     influence = received + given - (w + partners) * mean  # (n,), sums to 0
     m = held.n_effective
-    return mean, np.sqrt((influence**2).sum() * m / (m - 1)) / n
+    if m <= 2:  # every row gives to the other: nothing is left to tell how far they differ
+        return mean, np.nan
+    return mean, np.sqrt((influence**2).sum() * m / (m - 1)) * (m - 1) / (m - 2) / n
 
 
 def _circle(draw: np.random.Generator, n: int) -> NDArray[np.int64]:

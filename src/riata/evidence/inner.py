@@ -11,11 +11,13 @@ from sklearn.pipeline import Pipeline
 
 from riata import choose
 from riata.estimators.base import BaseLassoNet
+from riata.estimators.cv import CrossValidated
 
 __all__ = ["given", "importances", "last_step", "random", "reliance", "seeded", "validated"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
+_ANSWERS = ("decision_function", "predict_proba", "predict")
 
 
 def last_step(estimator: Any) -> Any:
@@ -40,16 +42,21 @@ def seeded(estimator: Any, draw: np.random.Generator) -> Any:
     Which point of its path a LassoNet would choose plays no part, so it is not asked.
     """
     copy = clone(estimator)
-    if isinstance(last_step(copy), BaseLassoNet):
-        last_step(copy).set_params(select=0.0, refit=False)
+    if isinstance(last_step(copy), BaseLassoNet) and not isinstance(last_step(copy), CrossValidated):
+        last_step(copy).set_params(select=0.0, refit=False, n_features_to_select=None)
     names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
     return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
 
 
 def importances(model: Any, n_columns: int) -> Floats:
-    """Return ``feature_importances_`` of a fitted model, or the norms of ``coef_`` over outputs."""
+    """Return ``feature_importances_`` of a fitted model, or the norms of ``coef_`` over outputs.
+
+    Columns that no point of a path holds have none.
+    """
     last = last_step(model)
-    if hasattr(last, "feature_importances_"):
+    if isinstance(last, BaseLassoNet):
+        found = np.where(last.path_.selected.any(axis=0), last.feature_importances_, 0)
+    elif hasattr(last, "feature_importances_"):
         found = np.asarray(last.feature_importances_, dtype=np.float64)
     elif hasattr(last, "coef_"):
         found = np.linalg.norm(np.atleast_2d(np.asarray(last.coef_, dtype=np.float64)), axis=0)
@@ -77,7 +84,7 @@ def reliance(model: Any, X: Floats, ids: Ids) -> Floats:
     if validated(model):
         last = last_step(model)
         last.load(last.path_[choose.best(last.path_)])
-    answer = model.decision_function if hasattr(model, "decision_function") else model.predict
+    answer = next(getattr(model, how) for how in _ANSWERS if hasattr(model, how))
     before, changed = np.asarray(answer(X), dtype=np.float64), X.copy()
     moved = np.zeros(int(ids.max()) + 1)
     used = getattr(model, "selected_", np.ones(X.shape[1], dtype=bool))

@@ -150,7 +150,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             for i, half in enumerate(halves, 1)
         ]
         found = run(_importances, jobs, n_jobs=self.n_jobs, title="halves", shown=bool(self.verbose))
-        self._select(np.array([_ranks(values, ids) for values in found]), ids)
+        self._select(np.array([_ranks(values, ids, random) for values in found]), ids)
         return self
 
     @property
@@ -243,7 +243,9 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _units(n: int, y: Any, groups: Any) -> tuple[Ids, Ids]:
     """Return what is dealt out as one, a number for each row, and the stratum of each of these units."""
-    units = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+    units = np.arange(n) if groups is None else pd.factorize(np.asarray(groups).ravel())[0]
+    if (units < 0).any():
+        raise ValueError("groups has missing entries: say for every row which it belongs to")
     if len(units) != n:
         raise ValueError(f"groups must have one entry for each of the {n} rows; got {len(units)}")
     n_units = int(units.max()) + 1
@@ -279,10 +281,10 @@ def _importances(estimator: Any, X: Any, y: Any, weights: Floats | None, rows: I
     return inner.importances(estimator.fit(part, y[rows], **weighted), X.shape[1])
 
 
-def _ranks(importances: Floats, ids: Ids) -> Ids:
-    """Rank the groups from 0, the most important; those of importance zero come after any number that is taken."""
+def _ranks(importances: Floats, ids: Ids, random: np.random.Generator) -> Ids:
+    """Rank the groups from 0, the most important, equals in random order; those of importance zero come after all others."""
     highest = np.zeros(int(ids.max()) + 1)
     np.maximum.at(highest, ids, importances)
     ranks = np.empty(len(highest), dtype=np.int64)
-    ranks[np.argsort(-highest, kind="stable")] = np.arange(len(highest))
+    ranks[np.lexsort([random.permutation(len(highest)), -highest])] = np.arange(len(highest))
     return np.where(highest > 0, ranks, len(highest))
