@@ -180,7 +180,8 @@ def _fit(table: Table, rows: Rows, job: Job) -> Model:
         model = plain(select="1se" if job.k is None else "best", **shared)
     with job.noting_warnings():
         model.fit(table.X.iloc[rows], table.y[rows])
-    # The whole path is worth having for its importances and its picture, so k is applied to it rather than ending it early.
+    # The whole path is worth having for its importances and its picture, so k is applied to it rather than ending it early;
+    # with folds k is part of what is chosen, and ends it.
     return model if job.k is None or job.cv is not None else model.at(n_features=job.k)
 
 

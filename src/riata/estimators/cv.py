@@ -133,9 +133,7 @@ class CrossValidated(Supervised):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)
         folds = self._folds(rows, groups, seed)
-        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
-            raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
-        scorer = check_scoring(estimators[0], self.scoring)
+        scorer = self._scorer()
         candidates = self._candidates(estimators, rows)
         results = self._results(candidates, rows, folds, scorer)
         best = self._choose(results)
@@ -198,6 +196,11 @@ class CrossValidated(Supervised):
         splits = list(splitter.split(rows.X, rows.y, groups))
         parts = [[_in_use(part, rows.weights) for part in split] for split in splits]
         return [Fold(f"fold {i} of {len(splits)}", *each) for i, each in enumerate(parts, 1)]
+
+    def _scorer(self) -> Any:
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
+        return check_scoring(self._single(), self.scoring)
 
     def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.covariance import EmpiricalCovariance, GraphicalLassoCV, LedoitWolf
 
-__all__ = ["COVARIANCES", "Gaussian", "learn"]
+__all__ = ["COVARIANCES", "FEW_VALUES", "Gaussian", "has_few_values", "learn"]
 
 Floats = NDArray[np.float64]
 COVARIANCES = {"ledoit-wolf": LedoitWolf, "graphical-lasso": GraphicalLassoCV, "empirical": EmpiricalCovariance}
+FEW_VALUES = 10  # a column with no more values than this is no Gaussian
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,9 @@ def learn(X: NDArray[np.floating], covariance: str = "ledoit-wolf") -> Gaussian:
     Z = (X - mean) / scale  # shrinking treats all columns alike, so they must have one unit
     found = COVARIANCES[covariance]().fit(Z).covariance_
     return Gaussian(mean, found * np.outer(scale, scale))
+
+
+def has_few_values(x: NDArray[np.floating]) -> bool:
+    """Say whether a column has so few values that a Gaussian matches it in mean and variance only."""
+    enough = 100 * FEW_VALUES  # rows that show it, mostly, without sorting all
+    return len(np.unique(x[:enough])) <= FEW_VALUES and len(np.unique(x)) <= FEW_VALUES

@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.evidence.gaussian import COVARIANCES, Gaussian, learn
+from riata.evidence.gaussian import COVARIANCES, FEW_VALUES, Gaussian, has_few_values, learn
 from riata.jobs import Job, run
 
 __all__ = ["holdout_p_values", "permutation_importance"]
@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 _LEAST = 1e-7  # of a probability: a row that was held impossible costs 16, and does not outweigh all others
 _ENTRIES = 2**21  # of a table that goes to the model at once, 16 MiB
 _ROUNDING = 1e-7  # two losses that are so close, relative to their size, are the same
-_FEW = 10  # distinct values with which a column is hardly Gaussian
 
 
 def permutation_importance(
@@ -384,12 +383,12 @@ def _names(groups: Any, members: list[NDArray[np.int64]], columns: list[str]) ->
 
 
 def _warn_of_few_values(held: _HeldOut, known: Floats, columns: NDArray[np.int64]) -> None:
-    few = [held.names[j] for j in columns if len(np.unique(known[:, j])) <= _FEW]
+    few = [held.names[j] for j in columns if has_few_values(known[:, j])]
     if few:
         shown = ", ".join(few[:10]) + (" …" if len(few) > 10 else "")
         warnings.warn(
-            f"columns with {_FEW} distinct values or fewer are redrawn as Gaussian, which matches their mean and covariance "
-            f"only; take their p-values as rough: {shown}",
+            f"columns with {FEW_VALUES} distinct values or fewer are redrawn as Gaussian, which matches their mean and "
+            f"covariance only; take their p-values as rough: {shown}",
             UserWarning,
             stacklevel=3,
         )

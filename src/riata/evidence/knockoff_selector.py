@@ -18,7 +18,6 @@ from riata.evidence.knockoffs import Floats, Ids
 
 __all__ = ["KnockoffSelector"]
 
-_FEW_VALUES = 10  # a column with no more values than this is no Gaussian
 _FEWEST_ROWS = 3  # fewer have no covariance
 
 
@@ -234,13 +233,13 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.fdr if self.n_draws == 1 else self.fdr / 2
 
     def _warn_of_few_values(self, X: Floats, columns: _Columns) -> None:
-        few = np.flatnonzero(columns.used)[[_has_few_values(x) for x in X.T]]
+        few = np.flatnonzero(columns.used)[[gaussian.has_few_values(x) for x in X.T]]
         if len(few):
             names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
             shown = ", ".join(str(names[j]) for j in few[:5]) + (" …" if len(few) > 5 else "")
             warnings.warn(
-                f"{len(few)} of {self.n_features_in_} columns have at most {_FEW_VALUES} different values ({shown}): their "
-                "knockoffs match them in mean and covariance only, so that fdr holds approximately",
+                f"{len(few)} of {self.n_features_in_} columns have at most {gaussian.FEW_VALUES} different values ({shown}): "
+                "their knockoffs match them in mean and covariance only, so that fdr holds approximately",
                 UserWarning,
                 stacklevel=3,
             )
@@ -296,11 +295,6 @@ class _Columns(NamedTuple):
         filled = np.zeros((*values.shape[:-1], self.groups.max() + 1), dtype=values.dtype)
         filled[..., self.live] = values
         return filled
-
-
-def _has_few_values(x: Floats) -> bool:
-    enough = 100 * _FEW_VALUES  # rows that show it, mostly, without sorting all
-    return len(np.unique(x[:enough])) <= _FEW_VALUES and len(np.unique(x)) <= _FEW_VALUES
 
 
 def _pair(
