@@ -22,7 +22,10 @@ from riata import LassoNetRegressor, StabilitySelector
 _SEEDS, _QUICK_SEEDS = 100, 2
 _BLOCK, _PAIRED = 100, 20  # the first 20 samples of a hundred are selected from with two seeds
 _HALVES, _QUICK_HALVES = 100, 6
-_MULTIPLIER = 1.05  # of the paths on halves, coarser than by default: only the order counts
+_HALF = {
+    "hidden_dims": (20,),
+    "path_multiplier": 1.2,
+}  # of the paths on halves: only the order counts, at a third of the time
 _WAYS = {"stable": "stability selection", "single": "one path", "top": "one path, cut to as many"}
 _COLOURS = {"stable": "tab:blue", "single": "tab:grey", "top": "silver"}
 
@@ -63,7 +66,7 @@ def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
 
 
 def _stable(X: NDArray, y: NDArray, halves: int, seed: int) -> StabilitySelector:
-    estimator = LassoNetRegressor(path_multiplier=_MULTIPLIER)
+    estimator = LassoNetRegressor(**_HALF)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no feature was taken", UserWarning)  # which is a result here
         return StabilitySelector(estimator, n_resamples=halves, random_state=seed).fit(X, y)
@@ -80,9 +83,10 @@ def page(store: Store) -> Section | None:
         return None
     halves = max(result["config"]["halves"] for result in found)
     found = columns(found, halves=halves)
+    settings = ", ".join(f"{name}={value}" for name, value in _HALF.items())
     text = (
-        f"`StabilitySelector(LassoNetRegressor(path_multiplier={_MULTIPLIER:g}))` with {halves} halves of the rows and, as by "
-        f"default, at most one false selection allowed for on average. {designs.text(found)} Beside it is one path of "
+        f"`StabilitySelector(LassoNetRegressor({settings}))` with {halves} halves of the rows and, as by default, "
+        f"at most one false selection allowed for on average. {designs.text(found)} Beside it is one path of "
         "`LassoNetRegressor()` on all rows: at the point it chooses by itself, and cut to its most important features, as "
         "many as are stable. Some samples are selected from twice, with two seeds: the Jaccard index is the share of the "
         "features in either selection that are in both. Two empty selections count as the same."
