@@ -22,10 +22,7 @@ from riata import LassoNetRegressor, StabilitySelector
 _SEEDS, _QUICK_SEEDS = 100, 2
 _BLOCK, _PAIRED = 100, 20  # the first 20 samples of a hundred are selected from with two seeds
 _HALVES, _QUICK_HALVES = 100, 6
-_HALF = {
-    "hidden_dims": (20,),
-    "path_multiplier": 1.2,
-}  # of the paths on halves: only the order counts, at a third of the time
+_HALF = {"hidden_dims": (20,), "path_multiplier": 1.2}  # on halves only the order counts: a third of the time will do
 _WAYS = {"stable": "stability selection", "single": "one path", "top": "one path, cut to as many"}
 _COLOURS = {"stable": "tab:blue", "single": "tab:grey", "top": "silver"}
 
