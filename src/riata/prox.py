@@ -10,6 +10,17 @@ Everything follows from the single number β = ‖b‖₂, the root of
 
 which is increasing, concave and piecewise linear. Newton's method started to the left of the root therefore climbs to it
 without overshooting and ends after finitely many passes over the row: no sorting, no division by M.
+
+With a step size of its own for every entry, as optimizers such as Adam have, squares are weighted by a_i = 1 / step of v_i and
+d_k = 1 / step of u_k. Of λ there is then left
+
+    ρ(β) = λ − M · Σ_k d_k max(S_{λ̄/d_k}(|u_k|) − Mβ, 0),
+
+b_i is a_i v_i β / z_i with z_i = a_i β + ρ(β), and β is the root of a power mean of the z_i, less one:
+
+    ψ(β) = (Σ_i (a_i v_i)² / z_i²)^(−1/2) − 1,
+
+which is increasing and concave as well, since the z_i are and the mean is concave in them.
 """
 
 from __future__ import annotations
@@ -17,7 +28,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["Groups", "hier_prox", "prox_rows"]
+__all__ = ["Groups", "hier_prox", "prox_entries", "prox_rows"]
+
+
+_NEWTON = 100  # steps at most; a handful is usual
 
 
 class Groups:
@@ -119,6 +133,87 @@ def _with_norm(skip: Tensor, norm: Tensor, beta: Tensor, groups: Groups) -> Tens
     leaders = torch.arange(skip.shape[-2], device=skip.device) if groups.index is None else groups.leader
     scaled[..., leaders, 0] = torch.where(lost, beta, scaled[..., leaders, 0])
     return scaled
+
+
+def prox_entries(
+    skip: Tensor,
+    first: Tensor,
+    steps: tuple[Tensor, Tensor],
+    lambda_: Tensor,
+    M: Tensor,
+    lambda_bar: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Apply the operator where every entry has a step size of its own; ``lambda_`` and ``M`` are one number per row.
+
+    ``steps`` have the shapes of ``skip`` and ``first``. λ is meant before any step size.
+    """
+    a, d = steps[0].reciprocal(), steps[1].reciprocal()
+    size = first.abs()
+    if lambda_bar is not None:
+        size = (size - lambda_bar.unsqueeze(-1) * steps[1]).clamp_min(0)
+    row = _Row(a, d, a * skip, size, lambda_, M)
+    beta = row.root()
+    bound = (M * beta).unsqueeze(-1)
+    return row.skip(beta), torch.copysign(torch.minimum(size, bound), first)
+
+
+class _Row:
+    """One row per feature, with weights a and d of the squares; c = a v."""
+
+    def __init__(self, a: Tensor, d: Tensor, c: Tensor, size: Tensor, lambda_: Tensor, M: Tensor):
+        self.a, self.d, self.c, self.size, self.lambda_, self.M = a, d, c, size, lambda_, M
+        self.least, self.flattest = a.min(-1)  # the entry that comes to its limit first
+
+    def root(self) -> Tensor:
+        """Find β: from below, where each entry by itself, and all if they were as steep as the steepest, would have it."""
+        beta = self._climb(self.a.amax(-1), torch.linalg.vector_norm(self.c, dim=-1), torch.zeros_like(self.M))
+        if self.a.shape[-1] == 1:
+            return beta
+        beta = self._climb(self.least, self.c.abs().gather(-1, self.flattest.unsqueeze(-1)).squeeze(-1), beta)
+        for _ in range(_NEWTON):
+            rho, slope = self._left(beta)
+            z = (self.a * beta.unsqueeze(-1) + rho.unsqueeze(-1)).clamp_min(torch.finfo(beta.dtype).tiny)
+            ratio = (self.c / z).square()
+            total = ratio.sum(-1)
+            pull = (ratio / z * (self.a + slope.unsqueeze(-1))).sum(-1)
+            new = beta + (total - total.sqrt()) * total.sqrt() / pull  # −ψ / ψ′
+            new = torch.where(new > beta, new, beta)  # also where there is nothing to divide by
+            done = new - beta <= 2 * torch.finfo(beta.dtype).eps * new
+            beta = new
+            if bool(done.all()):
+                break
+        return beta
+
+    def skip(self, beta: Tensor) -> Tensor:
+        """Return b of norm β; an entry of zero at its limit takes what the others leave."""
+        rho, _ = self._left(beta)
+        z = self.a * beta.unsqueeze(-1) + rho.unsqueeze(-1)
+        tiny = torch.finfo(z.dtype).tiny
+        b = self.c * beta.unsqueeze(-1) / z.clamp_min(tiny)
+        at = self.flattest.unsqueeze(-1)
+        lost = (self.c.abs().gather(-1, at) < tiny**0.5) & (beta > 0).unsqueeze(-1)
+        if bool(lost.any()):
+            others = b.scatter(-1, at, 0.0)
+            rest = (beta.square() - others.square().sum(-1)).clamp_min(0).sqrt().unsqueeze(-1)
+            b = torch.where(lost, others.scatter(-1, at, rest), b)
+        return b
+
+    def _left(self, beta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what is left of λ at β, ρ, and its slope."""
+        over = self.size - (self.M * beta).unsqueeze(-1)
+        total = (self.d * over.clamp_min(0)).sum(-1)
+        return self.lambda_ - self.M * total, self.M.square() * (self.d * (over > 0)).sum(-1)
+
+    def _climb(self, a: Tensor, level: Tensor, beta: Tensor) -> Tensor:
+        """Find where aβ + ρ(β) reaches a level, from the left or from beyond it."""
+        for _ in range(_NEWTON):
+            rho, slope = self._left(beta)
+            new = torch.maximum(beta, beta + (level - a * beta - rho) / (a + slope))
+            done = new - beta <= 2 * torch.finfo(beta.dtype).eps * new
+            beta = new
+            if bool(done.all()):
+                break
+        return beta
 
 
 def hier_prox(
