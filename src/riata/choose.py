@@ -8,7 +8,7 @@ import numpy as np
 
 from riata.path import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "one_standard_error", "pick"]
+__all__ = ["at_lambda", "at_most", "best", "elbow", "one_standard_error", "pick"]
 
 _FEW = 30  # validation rows below which a standard error says little
 
@@ -89,6 +89,20 @@ def at_lambda(path: Path, lambda_: float, fewest: int = 0) -> int:
     if not len(reached):
         raise ValueError(f"the path starts at lambda_={path.lambdas[0]:.4g}; got {lambda_}")
     return int(reached[-1])
+
+
+def elbow(path: Path) -> int:
+    """Position of the point farthest below the straight line from the densest to the emptiest, losses against numbers.
+
+    Losses are those of validation rows, where there are any. Of points with the same number the one with the lowest counts.
+    """
+    losses = np.array([point.loss if np.isnan(point.val_loss) else point.val_loss for point in path])
+    counts = path.n_selected
+    lowest = {k: np.flatnonzero(counts == k)[losses[counts == k].argmin()] for k in np.unique(counts)}
+    at = np.array(list(lowest.values()))
+    k, loss = counts[at].astype(float), losses[at]
+    line = np.interp(k, k[[0, -1]], loss[[0, -1]])
+    return int(at[(loss - line).argmin()])
 
 
 def _val_losses(path: Path) -> np.ndarray:

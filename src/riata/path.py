@@ -18,7 +18,18 @@ from riata.stopping import Stopping
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Grid", "Path", "Point", "SparseWeights", "debias", "first_lambda", "follow", "mean_and_error", "points"]
+__all__ = [
+    "Grid",
+    "Path",
+    "Point",
+    "SparseWeights",
+    "Stride",
+    "debias",
+    "first_lambda",
+    "follow",
+    "mean_and_error",
+    "points",
+]
 
 Floats = NDArray[np.float64]
 _LONGEST_STRIDE = 2.0  # ratio of two neighbouring λ, unless the multiplier itself is larger
@@ -271,7 +282,7 @@ def follow(
         lambda_ = np.full(problem.n_replicas, grid.opening)
         opening = replace(dense, keep_judged=False) if grid.falling else dense
         weights = record(solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), opening), lambda_)
-        stride = _Stride(grid, _first(solver, weights, grid, sparse, shared))
+        stride = Stride(grid, _first(solver, weights, grid, sparse, shared))
         for lambda_ in stride:
             stopping = sparse if lambda_.any() else dense
             solution = solver.minimise(weights, _tensor(solver, lambda_), stopping, arrived.copy())
@@ -344,7 +355,7 @@ def _first(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping, shared:
     return found.min() * ones if shared else found
 
 
-class _Stride:
+class Stride:
     """Proposes one λ after another, in longer strides where hardly anything changes.
 
     Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed none or hardly any of the

@@ -1,11 +1,24 @@
 """Sparse layers for people with their own torch models and training loops.
 
 :class:`LassoInput` selects inputs, :class:`Hierarchy` any units of any layer; :func:`hier_prox_` is the one line after
-``optimizer.step()``.
+``optimizer.step()``, and :func:`path` the whole way from the dense model to the empty one.
 """
 
 from riata.nn.hierarchy import Hierarchy, hier_prox_, hierarchies
 from riata.nn.layers import LassoInput
+from riata.nn.loop import path
+from riata.nn.points import ModulePoint, pick
 from riata.nn.steps import HeavyBall
+from riata.nn.units import SparseUnits
 
-__all__ = ["HeavyBall", "Hierarchy", "LassoInput", "hier_prox_", "hierarchies"]
+__all__ = [
+    "HeavyBall",
+    "Hierarchy",
+    "LassoInput",
+    "ModulePoint",
+    "SparseUnits",
+    "hier_prox_",
+    "hierarchies",
+    "path",
+    "pick",
+]

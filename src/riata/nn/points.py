@@ -1,0 +1,54 @@
+"""Points of a module's path, and which of them to take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from riata import check, choose
+from riata.path import Path, Point
+
+__all__ = ["ModulePoint", "pick"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModulePoint(Point):
+    """A point of a module's path: as :class:`riata.Point`, with the weights of the whole module.
+
+    Attributes
+    ----------
+    state : dict
+        ``model.load_state_dict(point.state)`` takes the model there.
+    """
+
+    state: dict[str, Tensor] = field(default_factory=dict)
+
+
+def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None) -> Point:
+    """Pick a point of a path.
+
+    Parameters
+    ----------
+    path : Path
+        From :func:`path`.
+    select : {"1se", "best", "elbow"} or float, default="1se"
+        The sparsest point within one paired standard error of the lowest validation loss, the one with the lowest, the one
+        where the loss begins to rise (the farthest below a straight line from the densest to the emptiest, losses against
+        numbers of units), or the last whose λ does not exceed a number.
+    n_units : int, optional
+        Pick the densest point with at most so many units instead.
+
+    Returns
+    -------
+    ModulePoint
+        ``model.load_state_dict(point.state)`` takes the model there.
+    """
+    if n_units is not None:
+        return path[choose.at_most(path, check.whole("n_units", n_units))]
+    if select == "elbow":
+        return path[choose.elbow(path)]
+    if isinstance(select, str):
+        check.one_of("select", select, ("1se", "best", "elbow"))
+        return path[choose.best(path) if select == "best" else choose.one_standard_error(path)]
+    return path[choose.at_lambda(path, check.number("select", select))]
