@@ -4,6 +4,8 @@
 ``optimizer.step()``, and :func:`path` the whole way from the dense model to the empty one.
 """
 
+from riata.nn.attached import Attached
+from riata.nn.hiding import HiddenEntries, hidden_error
 from riata.nn.hierarchy import Hierarchy, hier_prox_, hierarchies
 from riata.nn.layers import LassoInput
 from riata.nn.loop import path
@@ -12,11 +14,14 @@ from riata.nn.steps import HeavyBall
 from riata.nn.units import SparseUnits
 
 __all__ = [
+    "Attached",
     "HeavyBall",
+    "HiddenEntries",
     "Hierarchy",
     "LassoInput",
     "ModulePoint",
     "SparseUnits",
+    "hidden_error",
     "hier_prox_",
     "hierarchies",
     "path",

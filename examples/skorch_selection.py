@@ -1,0 +1,68 @@
+"""A skorch estimator that selects its inputs: one callback, no change to the loop.
+
+    pip install skorch; python examples/skorch_selection.py
+
+Data: breast cancer from scikit-learn.
+"""
+
+import torch
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skorch import NeuralNetBinaryClassifier
+from skorch.callbacks import Callback
+from torch import nn
+
+from riata.nn import Attached, LassoInput
+
+
+class Model(nn.Module):
+    """A network whose first layer is sparse."""
+
+    def __init__(self, n_inputs: int = 30):
+        super().__init__()
+        self.input = LassoInput(n_inputs, 16, 1)
+        self.rest = nn.Sequential(nn.ReLU(), nn.Linear(16, 1))
+
+    def forward(self, x):
+        """Return logits."""
+        skip, hidden = self.input(x)
+        return (skip + self.rest(hidden)).squeeze(-1)
+
+
+class Select(Callback):
+    """Penalise the inputs while the network is trained."""
+
+    def __init__(self, penalty: float, M: float = 10.0):  # skorch takes a name that ends in _ for a fitted attribute
+        self.penalty, self.M = penalty, M
+
+    def on_train_begin(self, net, **kwargs):
+        """Attach to the optimizer, which skorch has just made."""
+        Attached(net.module_, self.penalty, self.M, net.optimizer_)
+
+
+def main(max_epochs: int = 60) -> tuple[float, int]:
+    """Train on all rows, and score by cross-validation."""
+    torch.manual_seed(0)
+    X, y = load_breast_cancer(return_X_y=True)
+    net = NeuralNetBinaryClassifier(
+        Model,
+        max_epochs=max_epochs,
+        lr=0.02,
+        optimizer__momentum=0.9,
+        callbacks=[Select(0.05)],
+        train_split=None,
+        verbose=0,
+    )
+    pipeline = make_pipeline(StandardScaler(), net)
+    X, y = X.astype("float32"), y.astype("float32")
+    accuracy = float(cross_val_score(pipeline, X, y, cv=3).mean())
+    pipeline.fit(X, y)
+    n_selected = int(net.module_.input.selected.sum())
+    print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs used on all rows")
+    return accuracy, n_selected
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""Paths of modules: inputs, filters and bottlenecks, and smaller models that say the same."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from riata.nn import Attached, HiddenEntries, LassoInput, SparseUnits, hidden_error, path, pick
+
+QUICK = {"epochs": (8, 1), "path_multiplier": 1.5}
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def row_errors(output, target):
+    return (output - target).square().sum(-1)
+
+
+# Inputs.
+
+
+class Model(nn.Module):
+    def __init__(self, d: int = 12):
+        super().__init__()
+        self.input = LassoInput(d, 8, 1)
+        self.rest = nn.Sequential(nn.ReLU(), nn.Linear(8, 1))
+
+    def forward(self, x):
+        skip, hidden = self.input(x)
+        return skip + self.rest(hidden)
+
+
+def table(n: int = 400, d: int = 12) -> TensorDataset:
+    X = torch.randn(n, d)
+    return TensorDataset(X, X[:, :1] + X[:, 1:2] * 0.7 + (X[:, 2:3] > 0) + 0.1 * torch.randn(n, 1))
+
+
+@pytest.mark.parametrize("reduction", ["rows", "mean"])
+def test_a_path_finds_the_true_inputs(reduction):
+    loss = row_errors if reduction == "rows" else nn.functional.mse_loss
+    data, val = DataLoader(table(), 50, shuffle=True), DataLoader(table(100), 25)
+    optimizer = None if reduction == "rows" else lambda ps: torch.optim.Adam(ps, lr=3e-3)
+    found = path(Model(), loss, data, val=val, epochs=(30, 2), path_multiplier=1.2, optimizer=optimizer)
+    assert found[0].n_selected == 12 and found[0].lambda_ == 0
+    assert found[-1].n_selected == 0
+    assert (np.diff(found.lambdas) > 0).all()
+    assert set(np.argsort(-found.importances())[:3]) == {0, 1, 2}
+    assert len(found[0].val_losses) == (100 if reduction == "rows" else 4)
+    for select in ("1se", "best", "elbow"):
+        assert pick(found, select).selected[:3].all()
+    assert pick(found, n_units=3).n_selected <= 3
+    assert pick(found, found.lambdas[2]) is found[2]
+
+
+def test_a_point_takes_the_model_back():
+    data = DataLoader(table(100), 50)
+    model = Model()
+    found = path(model, row_errors, data, **QUICK)
+    X = torch.randn(5, 12)
+    for point in (found[0], found[len(found) // 2]):
+        model.load_state_dict(point.state)
+        assert (model.input.selected.numpy() == point.selected).all()
+        dead = X.clone()
+        dead[:, ~point.selected] = 7.0  # what is out plays no part
+        torch.testing.assert_close(model(X), model(dead))
+    assert np.isnan(found[0].val_loss)
+
+
+def test_a_selection_that_is_trained_again_fits_better_and_stays():
+    data = DataLoader(table(200), 50, shuffle=True)
+    model = Model()
+    plain, again = (
+        path(copy.deepcopy(model), row_errors, data, epochs=(20, 1), path_multiplier=1.5, refit=refit) for refit in (0, 10)
+    )
+    at = again[choose_three(again)]
+    assert at.loss < plain[choose_three(plain)].loss
+    model.load_state_dict(at.state)
+    assert (model.input.selected.numpy() == at.selected).all()
+    for one, other in zip(again, again[1:], strict=False):
+        assert (one.selected != other.selected).any()
+
+
+def choose_three(found) -> int:
+    return int(np.flatnonzero(found.n_selected >= 3)[-1])
+
+
+def test_given_lambdas_are_visited_and_an_end_is_kept():
+    data = DataLoader(table(100), 50)
+    found = path(Model(), row_errors, data, lambda_seq=[0.01, 0.02, 0.04], epochs=(2, 1))
+    assert found.lambdas.tolist() == [0, 0.01, 0.02, 0.04]
+    found = path(Model(), row_errors, data, until=5, **QUICK)
+    assert found[-1].n_selected <= 5 < found[-2].n_selected
+
+
+def test_an_interrupted_path_keeps_its_points():
+    class Interrupted:
+        """Rows that someone stops after a while."""
+
+        left = 60
+
+        def __iter__(self):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+            return iter(DataLoader(table(50), 50))
+
+    with pytest.warns(RuntimeWarning, match="interrupted: the path ends"):
+        found = path(Model(), row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"model": nn.Linear(12, 1)}, ValueError, "use a LassoInput"),
+        ({"data": iter([])}, ValueError, "as a DataLoader does"),
+        ({"data": [{"x": torch.ones(2, 12)}]}, TypeError, "a batch must be a tensor or a sequence"),
+        ({"loss": lambda output, target: 1.0}, TypeError, "loss must return a tensor"),
+        ({"loss": lambda output, target: output.sum() * torch.nan}, ValueError, "no longer finite"),
+        ({"M": -1}, ValueError, "M"),
+        ({"epochs": (0, 1)}, ValueError, "epochs"),
+        ({"path_multiplier": 1.0}, ValueError, "path_multiplier"),
+        ({"optimizer": lambda ps: torch.optim.AdamW(ps)}, ValueError, "weight_decay"),
+    ],
+)
+def test_bad_input_is_refused(change, error, message):
+    given = {"model": Model(), "loss": row_errors, "data": DataLoader(table(20), 10), **QUICK, **change}
+    with pytest.raises(error, match=message):
+        path(**given)
+
+
+# Filters and bottlenecks.
+
+
+class Convolutional(nn.Module):
+    def __init__(self, *, flat: bool = False):
+        super().__init__()
+        self.conv1, self.norm, self.act = nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.PReLU(6)
+        self.conv2 = nn.Conv2d(6, 4, 3)
+        self.head = nn.Linear(6 * 6 * 6 if flat else 4, 3)
+        self.flat = flat
+
+    def forward(self, x):
+        h = self.act(self.norm(self.conv1(x)))
+        if self.flat:
+            return self.head(h.flatten(1))
+        return self.head(self.conv2(h).relu().mean((2, 3)))
+
+
+def sparse(**how) -> SparseUnits:
+    model = Convolutional(**how)
+    into = "head" if model.flat else "conv2"
+    return SparseUnits(model, "conv1", into, ["norm", "act"], example=torch.zeros(2, 1, 8, 8))
+
+
+def without(model: SparseUnits, dead: list[int]) -> SparseUnits:
+    """Take units out by hand."""
+    with torch.no_grad():
+        for weight, axis in model.hierarchy._named():
+            blocks = weight.movedim(axis, 0).unflatten(0, (model.hierarchy.n_units, -1))
+            blocks[dead] = 0
+    return model
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["convolution", "flattened"])
+@pytest.mark.parametrize("training", [False, True])
+def test_an_exported_model_is_smaller_and_says_the_same(flat, training):
+    model = sparse(flat=flat)
+    model(torch.randn(50, 1, 8, 8))  # moves the running statistics
+    without(model, [0, 3, 4]).train(training)
+    assert model.selected.tolist() == [False, True, True, False, False, True]
+    small = model.export()
+    assert small.training == model.training == training
+    assert small.model.conv1.out_channels == 3
+    assert sum(p.numel() for p in small.parameters()) < 0.7 * sum(p.numel() for p in model.parameters())
+    X = torch.randn(7, 1, 8, 8)
+    torch.testing.assert_close(small.eval()(X), model.eval()(X), atol=1e-5, rtol=0)
+    again = pickle.loads(pickle.dumps(small))
+    torch.testing.assert_close(again(X), small(X))
+    assert small.selected.all() and small.export().model.conv1.out_channels == 3
+
+
+def test_units_that_are_heard_elsewhere_are_not_left_out():
+    class Mixed(Convolutional):
+        def forward(self, x):
+            h = self.act(self.norm(self.conv1(x))).softmax(1)
+            return self.head(self.conv2(h).relu().mean((2, 3)))
+
+    model = SparseUnits(Mixed(), "conv1", "conv2", ["norm", "act"], example=torch.zeros(2, 1, 8, 8))
+    with pytest.raises(ValueError, match="mixes units"):
+        without(model, [0, 3]).export()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"units": "nowhere"}, "has no layer 'nowhere'; it has 'conv1'"),
+        ({"units": "norm"}, "must be Linear or Conv1d"),
+        ({"into": "act"}, "must be Linear or Conv1d"),
+        ({"into": "conv1"}, "no multiple of the 6 units"),
+        ({"through": ["conv2"]}, "keep units apart"),
+    ],
+)
+def test_names_of_layers_are_checked(names, message):
+    given = {"units": "conv1", "into": "conv2", "through": ["norm", "act"], **names}
+    with pytest.raises(ValueError, match=message):
+        SparseUnits(Convolutional(), **given, example=torch.zeros(2, 1, 8, 8))
+
+
+def test_a_path_of_filters_ends_with_none():
+    # The class is told by the direction of a bar: two filters would do.
+    n = 120
+    X, y = 0.1 * torch.randn(n, 1, 8, 8), torch.arange(n) % 3
+    X[y == 0, :, 3], X[y == 1, :, :, 4] = 1.0, 1.0
+    model = sparse()
+    data = DataLoader(TensorDataset(X, y), 30, shuffle=True)
+    loss = nn.CrossEntropyLoss(reduction="none")
+    found = path(model, loss, data, val=data, epochs=(40, 3), path_multiplier=1.1, refit=20)
+    assert found[-1].n_selected == 0
+    few = pick(found, n_units=3)
+    assert few.val_loss < 0.2 < found[-1].val_loss
+    model.load_state_dict(few.state)
+    small = model.export().eval()
+    torch.testing.assert_close(small(X), model.eval()(X), atol=1e-5, rtol=0)
+    with pytest.raises(ValueError, match="no unit is left"):
+        model.load_state_dict(found[-1].state)
+        model.export()
+
+
+class Autoencoder(nn.Module):
+    def __init__(self, d: int = 12, width: int = 6):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(d, 16), nn.ReLU(), nn.Linear(16, width))
+        self.decoder = nn.Sequential(nn.Linear(width, 16), nn.ReLU(), nn.Linear(16, d))
+
+    def forward(self, x):
+        return self.decoder(self.encoder(x))
+
+
+def test_the_bottleneck_of_two_factors_is_two():
+    X = torch.randn(500, 2) @ torch.randn(2, 12) + 0.2 * torch.randn(500, 12)
+    model = SparseUnits(Autoencoder(), "encoder.2", "decoder.0", example=X)
+    train, val = HiddenEntries(X[:400], 50), HiddenEntries(X[400:], 100, fixed=True, random_state=1)
+    found = path(model, hidden_error, train, val=val, epochs=(40, 3), path_multiplier=1.1, refit=20)
+    assert pick(found, "elbow").n_selected == 2
+    assert abs(pick(found).n_selected - 2) <= 1
+    model.load_state_dict(pick(found, "elbow").state)
+    small = model.export()
+    assert small.model.encoder[2].out_features == small.model.decoder[0].in_features == 2
+    torch.testing.assert_close(small(X), model(X), atol=1e-5, rtol=0)
+
+
+def test_what_is_hidden_is_what_is_scored():
+    X = torch.randn(40, 5)
+    fixed = HiddenEntries(X, 15, fixed=True)
+    for (shown, hidden), (again, _) in zip(fixed, fixed, strict=True):
+        assert torch.equal(shown, again)
+        assert torch.equal(torch.where(hidden.isnan(), shown, hidden), torch.cat([shown + hidden.nan_to_num()]))
+        assert float(hidden_error(shown, hidden).mean()) == pytest.approx(float(hidden[~hidden.isnan()].square().mean()))
+    assert len(fixed) == 3
+    loose = HiddenEntries(X, 40)
+    assert not torch.equal(next(iter(loose))[0], next(iter(loose))[0])
+
+
+# Loops of others.
+
+
+def test_an_attached_operator_follows_every_step():
+    model = Model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    attached = Attached(model, 1e4, 10.0, optimizer)
+    X, y = table(50).tensors
+    row_errors(model(X), y).mean().backward()
+    optimizer.step()
+    assert not model.input.selected.any()
+    attached.remove()
+    optimizer.step()
+    assert model.input.selected.any()
+
+
+@pytest.mark.filterwarnings("ignore")  # what Lightning says of workers, loggers and its own imports
+def test_the_lightning_callback_selects(tmp_path):
+    lightning = pytest.importorskip("lightning.pytorch", reason="lightning is not installed")
+    from riata.nn.lightning import HierProx
+
+    class Lit(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = Model()
+
+        def training_step(self, batch, index):
+            return row_errors(self.model(batch[0]), batch[1]).mean()
+
+        def configure_optimizers(self):
+            optimizer = torch.optim.Adam(self.parameters(), lr=5e-3)
+            return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 5)]
+
+    lit, callback = Lit(), HierProx(2.0)
+    trainer = lightning.Trainer(
+        max_epochs=8,
+        callbacks=[callback],
+        accelerator="cpu",
+        default_root_dir=tmp_path,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        logger=False,
+        accumulate_grad_batches=2,
+    )
+    trainer.fit(lit, DataLoader(table(), 20, shuffle=True))
+    chosen = lit.model.input.selected
+    assert chosen[:2].all() and 2 <= int(chosen.sum()) < 12
+    assert trainer.callback_metrics["n_selected"] > 0
+    assert not callback._attached
