@@ -11,6 +11,11 @@ __all__ = ["documented"]
 _PARAMETERS = """\
 hidden_dims : tuple of int, default=(100,)
         Widths of the hidden layers.
+    network : torch.nn.Module or callable, optional
+        A network of your own for g, without the linear part, instead of ``hidden_dims``, which is not used then: a module from
+        n_inputs columns to n_outputs numbers, or a function ``network(n_inputs, n_outputs)`` that returns one. The input goes
+        into one ``torch.nn.Linear``, its first layer, and nowhere else. A module is copied, and starts from its own weights;
+        a function is called with ``random_state`` in torch's generators. For a module ``embedding="auto"`` expands nothing.
     M : float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
