@@ -16,9 +16,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "Weights", "uniform"]
+__all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "Weights", "linear", "uniform"]
 
 
 class Weights(NamedTuple):
@@ -111,6 +111,9 @@ class Architecture(Protocol):
     def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> AnyPass:
         """Make a pass; one that does not learn only goes forward."""
 
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as a torch module, with these weights: (d, K) of the first layer, (p,) above it."""
+
 
 @dataclass(frozen=True)
 class Network:
@@ -174,6 +177,14 @@ class Network:
         """Make a pass over so many rows."""
         return Pass(self, n_replicas, n_rows, like)
 
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as linear layers with ReLU in between."""
+        layers = self.layers(Weights(first[None], upper[None]))
+        parts: list[nn.Module] = []
+        for (matrix,), (bias,) in zip([first[None], *layers.matrices], layers.biases, strict=True):
+            parts += [linear(matrix, nn.Parameter(bias[0].clone())), nn.ReLU()]
+        return nn.Sequential(*parts[:-1])
+
 
 class Pass(AnyPass):
     """A pass through ReLU layers, with gradients in closed form."""
@@ -214,6 +225,14 @@ class Pass(AnyPass):
                 pull.mul_(kept)
             torch.sum(pull, -2, keepdim=True, out=gradient.biases[i])
             above = pull
+
+
+def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:
+    """Return a linear layer with these weights, (inputs, outputs), without drawing others first."""
+    layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=False, device="meta")
+    layer.weight = nn.Parameter(matrix.mT.contiguous())
+    layer.bias = bias  # type: ignore[assignment]
+    return layer
 
 
 def uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling
+from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.losses import Loss
@@ -160,6 +161,13 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_
+
+    @property
+    def module_(self) -> FittedModule:
+        """The model at its point as a torch module, from rows of X to outputs on the scale of the target, in float64."""
+        check_is_fitted(self, "point_")
+        parts = self._embedding, self._scaling, self._target_scaling
+        return FittedModule(self.point_.weights, self._network, *parts)
 
     def _skip_coefficients(self) -> NDArray[np.float64]:
         """Return the skip weights on the original scale of X and of the target, (o, d).

@@ -84,7 +84,7 @@ hidden_dims : tuple of int, default=(100,)
 
 _CV_PARAMETERS = """\
 hidden_dims : tuple of int or list of tuples, default=(100,)
-        Widths of the hidden layers; of several tuples the best is chosen.
+        Widths of the hidden layers; of several tuples the best is chosen. Empty in results where ``network`` is given.
     M : float or sequence of float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. Of several the best is chosen, each on λ of its own.
@@ -134,6 +134,8 @@ selected_ : bool array of shape (n_features,)
         All points, from the dense model to the empty one.
     point_ : Point
         The chosen point.
+    module_ : torch.nn.Module
+        The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
         λ at which a feature leaves for good; larger is more important, and no two are equal."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from riata.network import AnyPass, Weights, uniform
+from riata.network import AnyPass, Weights, linear, uniform
 from riata.own.surgery import Fed, replace_module, seeded
 
 __all__ = ["OwnNetwork", "OwnPass"]
@@ -105,10 +105,7 @@ class OwnNetwork:
         with torch.no_grad():
             for name, values in self._named(upper).items():
                 above.get_parameter(name).copy_(values)
-            layer = nn.Linear(first.shape[0], first.shape[1], bias=False, dtype=first.dtype)
-            layer.weight.copy_(first.mT)
-        layer.bias = fed.bias
-        return replace_module(above, fed, layer).eval()
+        return replace_module(above, fed, linear(first, fed.bias)).eval()
 
     def _named(self, upper: Tensor) -> dict[str, Tensor]:
         """Look at one replica's flat vector parameter by parameter."""
