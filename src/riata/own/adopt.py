@@ -50,7 +50,14 @@ def adopt(
     ValueError
         Where the contract is broken: what to change.
     """
-    module = _copied(network) if isinstance(network, nn.Module) else _made(network, n_inputs, n_outputs, seed, device)
+    with torch.inference_mode(False):  # autograd has no use for what is made in that mode
+        given = isinstance(network, nn.Module)
+        module = _copied(network) if given else _made(network, n_inputs, n_outputs, seed, device)
+        return _taken(module, n_inputs, n_outputs, dtype, device)
+
+
+def _taken(module: nn.Module, n_inputs: int, n_outputs: int, dtype: torch.dtype, device: torch.device) -> OwnNetwork:
+    """Hold a module to the contract, and take it apart."""
     check_parameters(module)
     layer, is_random = Probe(copy.deepcopy(module), n_inputs, n_outputs).run()
     first = module.get_submodule(layer)
@@ -80,7 +87,7 @@ def _copied(module: nn.Module) -> nn.Module:
 def _made(function: Any, n_inputs: int, n_outputs: int, seed: int, device: torch.device) -> nn.Module:
     call = f"network({n_inputs}, {n_outputs})"
     try:
-        with seeded(seed, device), torch.inference_mode(False), torch.enable_grad():
+        with seeded(seed, device), torch.enable_grad():
             module = function(n_inputs, n_outputs)
     except Exception as error:
         raise ValueError(

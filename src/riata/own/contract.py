@@ -267,8 +267,9 @@ class Probe:
 
 
 def _is_leaf(part: nn.Module) -> bool:
-    """A module that does something itself: one without parts, or with parameters of its own; a plain wrapper is none."""
-    return not part._modules or bool(part._parameters) or isinstance(part, nn.Linear)
+    """A module to name to the user: one without parts, or one of torch's with parameters of its own."""
+    whole = bool(part._parameters) and type(part).__module__.startswith("torch.")
+    return not part._modules or whole or isinstance(part, nn.Linear)
 
 
 def _called(name: str, part: nn.Module) -> str:
