@@ -6,7 +6,6 @@ import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -45,10 +44,6 @@ class OwnNetwork:
         self._first = layer.weight.detach().clone()  # (K, d)
         self._fed = Fed(layer)
         self._above = replace_module(module, layer, self._fed).eval()
-        self._placed: dict[tuple[torch.device, torch.dtype], tuple[nn.Module, Fed]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_placed": {}}
 
     @cached_property
     def _shapes(self) -> dict[str, torch.Size]:
@@ -84,52 +79,42 @@ class OwnNetwork:
         """Make a pass over so many rows."""
         return OwnPass(self, n_replicas, n_rows, like, learns=learns)
 
-    def above(self, product: Tensor, upper: Tensor, *, training: bool = False) -> Tensor:
-        """Run one replica from the product of X and its first layer's weights, (n, K), to the output, (n, o)."""
-        module, fed = self._at(product)
-        if module.training != training:
-            module.train(training)
-        fed.product = product
-        # The module may ask its input for its shape, not for its numbers.
-        x = product.new_zeros(1, 1).expand(len(product), self.n_inputs)
-        try:
-            output: Tensor = torch.func.functional_call(module, self._named(upper), (x,))
-            return output.to(product.dtype)
-        finally:
-            fed.product = None
-
     def module(self, first: Tensor, upper: Tensor) -> nn.Module:
         """Return the user's module with these weights: (d, K) of the first layer, and those above it."""
         above, fed = copy.deepcopy((self._above, self._fed))
         above.to(upper.dtype)
         with torch.no_grad():
-            for name, values in self._named(upper).items():
+            for name, values in self.named(upper).items():
                 above.get_parameter(name).copy_(values)
         return replace_module(above, fed, linear(first, fed.bias)).eval()
 
-    def _named(self, upper: Tensor) -> dict[str, Tensor]:
+    def named(self, upper: Tensor) -> dict[str, Tensor]:
         """Look at one replica's flat vector parameter by parameter."""
         pieces = upper.split([shape.numel() for shape in self._shapes.values()])
         return {name: piece.view(shape) for piece, (name, shape) in zip(pieces, self._shapes.items(), strict=True)}
 
-    def _at(self, like: Tensor) -> tuple[nn.Module, Fed]:
-        """Return the module in the precision and on the device of a tensor."""
-        key = like.device, like.dtype
-        if key not in self._placed:
-            with torch.inference_mode(False):  # autograd has no use for what is made in that mode
-                above, fed = copy.deepcopy((self._above, self._fed))
-                self._placed[key] = above.to(*key), fed
-        return self._placed[key]
+    def above(self, like: Tensor) -> tuple[nn.Module, Fed]:
+        """Return a copy of the module, and of what feeds it, in the precision and on the device of a tensor."""
+        with torch.inference_mode(False):  # autograd has no use for what is made in that mode
+            above, fed = copy.deepcopy((self._above, self._fed))
+            return above.to(like.device, like.dtype), fed
 
 
 class OwnPass(AnyPass):
-    """A pass through the user's part by autograd, replica by replica."""
+    """A pass through the user's part by autograd, replica by replica.
+
+    It has a copy of the module to itself: one that runs holds numbers of its run, and others may run at the same time.
+    """
 
     def __init__(self, network: OwnNetwork, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
         super().__init__(network, n_replicas, n_rows, like)
         self._network = network
         self._learns = learns
         self._graphs: list[tuple[Tensor, Tensor, Tensor]] = []  # output, product and flat vector of each replica
+
+    @cached_property
+    def _copy(self) -> tuple[nn.Module, Fed]:
+        return self._network.above(self.output)
 
     def forward(self, layers: Weights, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same rows of X; see the base class. Dropout is the module's own affair."""
@@ -156,7 +141,19 @@ class OwnPass(AnyPass):
         """Run one replica, with a graph if there is a way back. The solver's buffers can be no part of one: copies are."""
         with torch.inference_mode(False), torch.set_grad_enabled(self._learns):
             product, upper = (values.detach().clone().requires_grad_(self._learns) for values in (product, upper))
-            return self._network.above(product, upper, training=training), product, upper
+            return self._above(product, upper, training), product, upper
+
+    def _above(self, product: Tensor, upper: Tensor, training: bool) -> Tensor:
+        """Go from the product of X and the first layer's weights, (n, K), to the output, (n, o)."""
+        module, fed = self._copy
+        if module.training != training:
+            module.train(training)
+        fed.product = product
+        # The module may ask its input for its shape, not for its numbers.
+        x = product.new_zeros(1, 1).expand(len(product), self._network.n_inputs)
+        output: Tensor = torch.func.functional_call(module, self._network.named(upper), (x,))
+        fed.product = None
+        return output.to(product.dtype)
 
 
 def _seed(draw: torch.Generator) -> int:
