@@ -18,7 +18,7 @@ from torch import Tensor
 
 from riata.kernels import Iterate, Recorded, State, bind, compiled
 from riata.kernels.plain import penalty
-from riata.network import Layers, Pass, Weights
+from riata.network import AnyPass, Weights
 from riata.problem import Look, Problem
 
 __all__ = ["Descent"]
@@ -43,33 +43,34 @@ class Descent:
         learning_rate: float,
         batch_size: int | None = None,
         draw: torch.Generator | None = None,
-        passes: dict[tuple[int, int], Pass] | None = None,
+        passes: dict[tuple[int, int], AnyPass] | None = None,
     ):
         self.problem = problem
         self._draw = draw
         # A rise of the objective means a step too long only where steps follow the gradient of the whole objective.
-        self.deterministic = batch_size is None and not problem.dropout
+        self.deterministic = batch_size is None and not problem.is_random
         X, R, n = problem.X, problem.n_replicas, problem.n_fit
         network = problem.network
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
         for start, stop in {(0, n), (0, size), (0, n % size), (n, len(X))} - passes.keys():
-            passes[start, stop] = Pass(network, R, stop - start, X)
+            passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
         self._whole, self._tail = passes[0, n], passes[n, len(X)]
         self._parts = {m: passes[0, m] for m in (size, n % size)}
         self._order = torch.arange(n, device=X.device)
         self._batches = self._order.split(size)
 
         self.state = _state(problem, self._whole.loss, learning_rate, seeking=self.deterministic)
-        self._gradient: Layers = network.layers(self.state.gradient)
+        self._gradient = network.layers(self.state.gradient)
         self._advance: Callable[[], None] = bind(self.state)
         self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
         self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
         one_pass = self._update if self.deterministic else self._epoch
-        self._one_pass = Recorded(one_pass, self.state, draw, enabled=compiled(self.state))
-        self._refresh = Recorded(self._forward, self.state)
-        self._evaluate = Recorded(self._see, self.state)
-        self._pull = Recorded(self._backward_upper, self.state)
+        recordable = network.recordable
+        self._one_pass = Recorded(one_pass, self.state, draw, enabled=recordable and compiled(self.state))
+        self._refresh = Recorded(self._forward, self.state, enabled=recordable)
+        self._evaluate = Recorded(self._see, self.state, enabled=recordable)
+        self._pull = Recorded(self._backward_upper, self.state, enabled=recordable)
 
     def enter(
         self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, price: Tensor, *, known: bool = False
@@ -204,6 +205,7 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: boo
         price=X.new_zeros(R, G),
         M=problem.M.contiguous(),
         is_matrix=problem.is_matrix,
+        n_outputs=network.n_outputs,
         groups=problem.groups,
         gamma=problem.gamma,
         gamma_skip=problem.gamma_skip,

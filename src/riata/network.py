@@ -3,6 +3,8 @@
 Feature *j* of replica *r* owns one contiguous row ``[skip_j | first_j]`` of length o + K, so that the skip connection and the
 first layer are one matrix product forward and one backward. Everything above the first layer, biases included, lies in one
 flat vector per replica. Passes work in buffers of their own, which stay where they are.
+
+Any network with this layout will do for the engine: :class:`Architecture` says what it asks of one.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["Layers", "Network", "Pass", "Weights"]
+__all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "Weights", "linear", "uniform"]
 
 
 class Weights(NamedTuple):
@@ -34,6 +36,85 @@ class Layers(NamedTuple):
     biases: list[Tensor]  # (R, 1, K_l), from the first layer on
 
 
+class AnyPass:
+    """Forward and backward over n rows of X for all replicas, in buffers that are used again and again.
+
+    Parameters
+    ----------
+    network : Architecture
+        The shape of the networks.
+    n_replicas, n_rows : int
+        How many networks, and on how many rows.
+    like : Tensor
+        Gives dtype and device.
+    """
+
+    def __init__(self, network: Architecture, n_replicas: int, n_rows: int, like: Tensor):
+        o = network.n_outputs
+        self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
+        self._skip, self._first = self._below[..., :o], self._below[..., o:]
+        self.output = like.new_empty(n_replicas, n_rows, o)
+        self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
+        self.pull = torch.empty_like(self._below)  # gradient by the product of X and the rows
+        self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
+        self._first_pull = self.pull[..., o:]
+
+    def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+        """Run all replicas on the same rows of X, (n, d); the output, (R, n, o), is valid until the next call.
+
+        With ``draw`` the pass is part of an update, and what is random in the networks is drawn; without, nothing is.
+        """
+        raise NotImplementedError
+
+    def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
+        """Write the gradient of Σ slope · output by all parameters where ``gradient`` looks."""
+        self.backward_upper(layers, gradient)
+        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.pull, out=gradient.rows)
+
+    def backward_upper(self, layers: Any, gradient: Any) -> None:
+        """Do the same for everything above the rows; afterwards the gradient by the rows is Xᵀ ``pull``."""
+        raise NotImplementedError
+
+
+class Architecture(Protocol):
+    """What the engine asks of the shape of networks; weights are passed in and out."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Width o of the output."""
+
+    @property
+    def width(self) -> int:
+        """Length o + K of a row."""
+
+    @property
+    def n_upper(self) -> int:
+        """Number of parameters above the first layer, with all biases."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether an update draws something, whatever the dropout."""
+
+    @property
+    def recordable(self) -> bool:
+        """Whether passes can be recorded on a device and replayed."""
+
+    def init(self, n_features: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Weights:
+        """Weights to start from, one network for each seed."""
+
+    def layers(self, weights: Weights) -> Any:
+        """Look at weights in the way that passes do; has ``rows``."""
+
+    def is_matrix(self, like: Tensor) -> Tensor:
+        """Mark, over the flat vector, the entries that ``gamma`` acts on with 1."""
+
+    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> AnyPass:
+        """Make a pass; one that does not learn only goes forward."""
+
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as a torch module, with these weights: (d, K) of the first layer, (p,) above it."""
+
+
 @dataclass(frozen=True)
 class Network:
     """The shape of the networks; weights are passed in and out.
@@ -48,6 +129,8 @@ class Network:
 
     n_outputs: int
     hidden_dims: tuple[int, ...]
+    is_random: ClassVar[bool] = False
+    recordable: ClassVar[bool] = True
 
     @cached_property
     def _shapes(self) -> list[tuple[int, int]]:
@@ -75,8 +158,8 @@ class Network:
         rows, upper = [], []
         for seed in seeds:
             draw = torch.Generator().manual_seed(seed)
-            rows.append(_uniform((n_features, self.width), n_features, draw))
-            upper.append(torch.cat([_uniform((s,), f, draw) for s, f in zip(self._sizes, fan_in, strict=True)]))
+            rows.append(uniform((n_features, self.width), n_features, draw))
+            upper.append(torch.cat([uniform((s,), f, draw) for s, f in zip(self._sizes, fan_in, strict=True)]))
         return Weights(torch.stack(rows).to(device, dtype), torch.stack(upper).to(device, dtype))
 
     def layers(self, weights: Weights) -> Layers:
@@ -90,35 +173,31 @@ class Network:
         """Mark, over the flat vector, the entries that belong to matrices (those that ``gamma`` acts on) with 1."""
         return torch.cat([like.new_full((size,), i % 2) for i, size in enumerate(self._sizes)])
 
+    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> Pass:
+        """Make a pass over so many rows."""
+        return Pass(self, n_replicas, n_rows, like)
 
-class Pass:
-    """Forward and backward over n rows of X for all replicas, in buffers that are used again and again.
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as linear layers with ReLU in between."""
+        layers = self.layers(Weights(first[None], upper[None]))
+        parts: list[nn.Module] = []
+        for (matrix,), (bias,) in zip([first[None], *layers.matrices], layers.biases, strict=True):
+            parts += [linear(matrix, nn.Parameter(bias[0].clone())), nn.ReLU()]
+        return nn.Sequential(*parts[:-1])
 
-    Parameters
-    ----------
-    network : Network
-        The shape of the networks.
-    n_replicas, n_rows : int
-        How many networks, and on how many rows.
-    like : Tensor
-        Gives dtype and device.
-    """
+
+class Pass(AnyPass):
+    """A pass through ReLU layers, with gradients in closed form."""
 
     def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor):
-        o = network.n_outputs
-        self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
-        self._skip = self._below[..., :o]
+        super().__init__(network, n_replicas, n_rows, like)
         upper = [like.new_empty(n_replicas, n_rows, size) for size in network.hidden_dims[1:]]
-        self._hidden = [self._below[..., o:], *upper]  # activations; the first layer's stand in its product's place
+        self._hidden = [self._first, *upper]  # activations; the first layer's stand in its product's place
         self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
-        self.output = like.new_empty(n_replicas, n_rows, o)
-        self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
-        self.pull = torch.empty_like(self._below)  # gradient by the product of X and the rows
-        self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
-        self._pulls = [self.pull[..., o:], *(torch.empty_like(h) for h in upper)]  # gradient by each layer's input
+        self._pulls = [self._first_pull, *(torch.empty_like(h) for h in upper)]  # gradient by each layer's input
 
     def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
-        """Run all replicas on the same rows of X, (n, d); the output, (R, n, o), is valid until the next call."""
+        """Run all replicas on the same rows of X; see the base class."""
         torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._below)
         self._hidden[0].add_(layers.biases[0])
         for i, h in enumerate(self._hidden):
@@ -133,13 +212,8 @@ class Pass:
         torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
         return self.output.add_(layers.biases[-1])
 
-    def backward(self, layers: Layers, X: Tensor, gradient: Layers) -> None:
-        """Write the gradient of Σ slope · output by all parameters, in closed form, where ``gradient`` looks."""
-        self.backward_upper(layers, gradient)
-        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.pull, out=gradient.rows)
-
     def backward_upper(self, layers: Layers, gradient: Layers) -> None:
-        """Do the same for everything above the rows; afterwards the gradient by the rows is Xᵀ ``pull``."""
+        """Write the gradient by everything above the rows; see the base class."""
         above = self.slope
         torch.sum(above, -2, keepdim=True, out=gradient.biases[-1])
         for i in reversed(range(len(self._hidden))):
@@ -153,5 +227,14 @@ class Pass:
             above = pull
 
 
-def _uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:
+def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:
+    """Return a linear layer with these weights, (inputs, outputs), without drawing others first."""
+    layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=False, device="meta")
+    layer.weight = nn.Parameter(matrix.mT.contiguous())
+    layer.bias = bias  # type: ignore[assignment]
+    return layer
+
+
+def uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:
+    """Draw within ±1/√fan-in."""
     return (torch.rand(shape, generator=draw, dtype=torch.float64) * 2 - 1) / float(fan_in**0.5)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import Loss
-from riata.network import Network
+from riata.network import Architecture
 from riata.prox import Groups
 
 __all__ = ["Look", "Problem"]
@@ -37,7 +37,7 @@ class Problem:
     The first ``n_fit`` rows of X are those with a positive weight in some replica; the rest are looked at only.
     """
 
-    network: Network
+    network: Architecture
     loss: Loss
     X: Tensor  # (n, d)
     target: Tensor  # (n, o)
@@ -61,6 +61,11 @@ class Problem:
     def n_fit(self) -> int:
         """The number of rows to train on."""
         return self.weights.shape[1]
+
+    @property
+    def is_random(self) -> bool:
+        """Whether an update on all rows draws something."""
+        return bool(self.dropout) or self.network.is_random
 
     @cached_property
     def source(self) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.descent import Descent
-from riata.network import Pass, Weights
+from riata.network import AnyPass, Weights
 from riata.problem import Look, Problem
 from riata.prox import Groups, prox_rows
 from riata.stopping import Mask, Stopping, Watch
@@ -71,7 +71,7 @@ class Solver:
         self._scale = X.new_ones(R)
         self._features: Tensor | None = None  # those that the descent at hand knows
         self._descent: Descent | None = None
-        self._passes: dict[tuple[int, int], Pass] = {}
+        self._passes: dict[tuple[int, int], AnyPass] = {}
         self._known: Weights | None = None  # the weights that the last pass over all rows was at
         self._look: Look | None = None  # at these
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from riata.network import Pass, Weights
+from riata.network import AnyPass, Weights
 from riata.problem import Problem
 from riata.solver import Solution, Solver
 from riata.stopping import Mask, Stopping
@@ -116,9 +116,10 @@ class Completer(Solver):
         self.gaps = gaps
         self.columns = columns
         self.hide = hide
-        self._forward = Pass(problem.network, 1, len(problem.X), problem.X)
-        one_copy = len(problem.X) == len(gaps.values)
-        self._whole = self._forward if one_copy else Pass(problem.network, 1, len(gaps.values), problem.X)
+        network, X = problem.network, problem.X
+        self._forward = network.passes(1, len(X), X, learns=False)
+        one_copy = len(X) == len(gaps.values)
+        self._whole = self._forward if one_copy else network.passes(1, len(gaps.values), X, learns=False)
 
     def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
         """Hide other entries, then minimise."""
@@ -151,7 +152,7 @@ class Completer(Solver):
     def _filled(
         self,
         weights: Weights,
-        forward: Pass,
+        forward: AnyPass,
         values: Tensor,
         shown: Tensor,
         n_fills: int,

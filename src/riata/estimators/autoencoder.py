@@ -74,6 +74,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         self,
         hidden_dims=(100,),
         *,
+        network=None,
         M=10.0,
         adaptive="auto",
         lambda_start=None,
@@ -101,6 +102,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         random_state=None,
     ):
         self.hidden_dims = hidden_dims
+        self.network = network
         self.M = M
         self.adaptive = adaptive
         self.lambda_start = lambda_start

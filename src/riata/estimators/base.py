@@ -13,11 +13,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, effects, embedding, scaling
+from riata import check, choose, effects, embedding, own, scaling
+from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.losses import Loss
-from riata.network import Network, Pass, Weights
+from riata.network import Architecture, Network, Weights
 from riata.path import Grid, Point, debias, follow
 from riata.problem import Problem
 from riata.progress import PathProgress
@@ -33,6 +34,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
         self,
         hidden_dims=(100,),
         *,
+        network=None,
         M=10.0,
         embedding="auto",
         adaptive="auto",
@@ -61,6 +63,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
         random_state=None,
     ):
         self.hidden_dims = hidden_dims
+        self.network = network
         self.M = M
         self.embedding = embedding
         self.adaptive = adaptive
@@ -126,7 +129,10 @@ class BaseLassoNet(SelectorMixin, PathModel):
         seeds = draw.randint(np.iinfo(np.int32).max, size=3)
         # The rows are not kept under a name: once scaled, they would only hold memory.
         problem = self._problem(
-            self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])), ids=ids, costs=costs
+            self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])),
+            ids=ids,
+            costs=costs,
+            seed=int(seeds[2]),
         )
         if not sparse.n_iters:
             sparse = replace(sparse, n_iters=self._dwell * affordable(len(problem.X) * self.n_features_in_))
@@ -156,6 +162,13 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_
 
+    @property
+    def module_(self) -> FittedModule:
+        """The model at its point as a torch module, from rows of X to outputs on the scale of the target, in float64."""
+        check_is_fitted(self, "point_")
+        parts = self._embedding, self._scaling, self._target_scaling
+        return FittedModule(self.point_.weights, self._network, *parts)
+
     def _skip_coefficients(self) -> NDArray[np.float64]:
         """Return the skip weights on the original scale of X and of the target, (o, d).
 
@@ -182,7 +195,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
         upper = torch.from_numpy(weights.upper.astype(np.float64))
         with torch.inference_mode():
             layers = self._network.layers(Weights(rows[None], upper[None]))
-            output = Pass(self._network, 1, len(Z), Z).forward(layers, Z)[0].numpy()
+            output = self._network.passes(1, len(Z), Z, learns=False).forward(layers, Z)[0].numpy()
         return output * self._target_scaling.scale + self._target_scaling.center
 
     def __sklearn_tags__(self):
@@ -195,6 +208,12 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
         check.embedding(self.embedding)
         check.number("dropout", self.dropout, high=0.99)
+        if self.network is not None:
+            own.check_given(self.network)
+            if self.dropout:
+                raise ValueError(
+                    f"dropout={self.dropout} is for hidden_dims: put torch.nn.Dropout into the network instead"
+                )
         if self.batch_size is not None:
             check.whole("batch_size", self.batch_size, 1)
         return super()._settings()
@@ -231,12 +250,12 @@ class BaseLassoNet(SelectorMixin, PathModel):
         order = np.concatenate([np.sort(fit), np.sort(val)])
         return Rows(X[order], target[order], weights[order], len(fit))
 
-    def _problem(self, rows: Rows, ids: Any, costs: Any) -> Problem:
+    def _problem(self, rows: Rows, ids: Any, costs: Any, seed: int) -> Problem:
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
         adaptive = self._exponent()
-        seen = self._effects(rows) if adaptive or (self.embedding == "auto" and self.M) else None
+        seen = self._effects(rows) if adaptive or self._expansion() == "auto" else None
         self._embedding = embedded = self._learn_embedding(rows, seen)
         costs = costs * prices(embedded, seen if adaptive else None, ids)
         self._scaling = (
@@ -247,8 +266,8 @@ class BaseLassoNet(SelectorMixin, PathModel):
         if not embedded.trivial:
             ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]
         self._target_scaling = self._scale_target(rows.target[:n_fit], fit_weights)
-        self._network = Network(rows.target.shape[1], check.hidden_dims(self.hidden_dims))
         device = self._device()
+        self._network = self._architecture(rows.target.shape[1], seed, device)
 
         def tensor(array: Any) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(device)
@@ -274,17 +293,29 @@ class BaseLassoNet(SelectorMixin, PathModel):
             embedded=embedded.source,
         )
 
+    def _architecture(self, n_outputs: int, seed: int, device: torch.device) -> Architecture:
+        if self.network is None:
+            return Network(n_outputs, check.hidden_dims(self.hidden_dims))
+        dtype = getattr(torch, self.dtype)
+        return own.adopt(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
+
     def _effects(self, rows: Rows) -> effects.Effects | None:
         """Measure what each column shows by itself, where it may count."""
         return effects.measure(rows.X[: rows.n_fit], rows.target[: rows.n_fit], rows.weights[: rows.n_fit])
 
+    def _expansion(self) -> str | int | None:
+        """How columns are to be expanded; "auto" leaves the lasso alone, and a module that has a width already."""
+        fixed = not self.M or not own.takes_any_width(self.network)
+        return None if self.embedding == "auto" and fixed else self.embedding
+
     def _learn_embedding(self, rows: Rows, seen: effects.Effects | None) -> embedding.Embedding:
         """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
-        if self.embedding is None or (self.embedding == "auto" and not self.M):
+        how = self._expansion()
+        if how is None:
             return embedding.identity(X.shape[1])
-        pieces = embedding.affordable_pieces(len(X)) if isinstance(self.embedding, str) else self.embedding
-        return embedding.learn(X, weights, pieces, None if seen is None or self.embedding != "auto" else seen.bent)
+        pieces = embedding.affordable_pieces(len(X)) if isinstance(how, str) else how
+        return embedding.learn(X, weights, pieces, None if seen is None or how != "auto" else seen.bent)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)

@@ -171,7 +171,7 @@ class CrossValidated(Supervised):
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""
-        shapes = list(self.hidden_dims) if _nested(self.hidden_dims) else [self.hidden_dims]
+        shapes = [()] if self.network is not None else _shapes(self.hidden_dims)
         strengths = list(self.M) if isinstance(self.M, Iterable) else [self.M]
         if not shapes or not strengths:
             raise ValueError("hidden_dims and M must hold at least one candidate each")
@@ -179,7 +179,7 @@ class CrossValidated(Supervised):
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
         found = []
         for shape, M in product(shapes, strengths):
-            own = {"hidden_dims": check.hidden_dims(shape), "M": M, "verbose": 0, "random_state": seed}
+            own = {"hidden_dims": shape, "M": M, "verbose": 0, "random_state": seed}
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
@@ -317,12 +317,14 @@ def _in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
     return rows
 
 
-def _nested(hidden_dims: Any) -> bool:
-    return isinstance(hidden_dims, Iterable) and all(isinstance(shape, Iterable) for shape in hidden_dims)
+def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:
+    nested = isinstance(hidden_dims, Iterable) and all(isinstance(shape, Iterable) for shape in hidden_dims)
+    return [check.hidden_dims(shape) for shape in (hidden_dims if nested else [hidden_dims])]
 
 
 def _described(estimator: Supervised) -> str:
-    return f"M={estimator.M:g}, hidden_dims={estimator.hidden_dims}"
+    network = f"hidden_dims={estimator.hidden_dims}" if estimator.network is None else "the network"
+    return f"M={estimator.M:g}, {network}"
 
 
 def _worth_scoring(path: Path) -> list[float]:

@@ -11,6 +11,11 @@ __all__ = ["documented"]
 _PARAMETERS = """\
 hidden_dims : tuple of int, default=(100,)
         Widths of the hidden layers.
+    network : torch.nn.Module or callable, optional
+        A network of your own for g, without the linear part, instead of ``hidden_dims``, which is not used then: a module from
+        n_inputs columns to n_outputs numbers, or a function ``network(n_inputs, n_outputs)`` that returns one. The input goes
+        into one ``torch.nn.Linear``, its first layer, and nowhere else. A module is copied, and starts from its own weights;
+        a function is called with ``random_state`` in torch's generators. For a module ``embedding="auto"`` expands nothing.
     M : float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
@@ -79,7 +84,7 @@ hidden_dims : tuple of int, default=(100,)
 
 _CV_PARAMETERS = """\
 hidden_dims : tuple of int or list of tuples, default=(100,)
-        Widths of the hidden layers; of several tuples the best is chosen.
+        Widths of the hidden layers; of several tuples the best is chosen. Empty in results where ``network`` is given.
     M : float or sequence of float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. Of several the best is chosen, each on λ of its own.
@@ -129,6 +134,8 @@ selected_ : bool array of shape (n_features,)
         All points, from the dense model to the empty one.
     point_ : Point
         The chosen point.
+    module_ : torch.nn.Module
+        The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
         λ at which a feature leaves for good; larger is more important, and no two are equal."""
 

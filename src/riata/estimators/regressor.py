@@ -42,6 +42,15 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     >>> model = LassoNetRegressor(n_features_to_select=4, random_state=0).fit(X, y)
     >>> model.get_feature_names_out().shape[0] <= 4
     True
+
+    A network of your own:
+
+    >>> from torch import nn
+    >>> def network(n_inputs, n_outputs):
+    ...     return nn.Sequential(nn.Linear(n_inputs, 20), nn.LayerNorm(20), nn.GELU(), nn.Linear(20, n_outputs))
+    >>> model = LassoNetRegressor(network=network, n_features_to_select=4, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.3)
+    True
     """
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ class Advance:
         eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.seeking else -1.0
         tiny = torch.finfo(state.loss.dtype).tiny ** 0.5
         self._settings = (
-            state.now.layers.biases[-1].shape[-1],
+            state.n_outputs,
             np.array([state.gamma, state.gamma_skip, state.learning_rate, eps, tiny], dtype=self._fixed[0].dtype),
         )
 

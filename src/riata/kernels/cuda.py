@@ -35,7 +35,7 @@ class Advance:
         self.state = state
         R, d = state.active.shape
         self._shape = R, d, state.gradient.upper.shape[1]
-        self._outputs = state.now.layers.biases[-1].shape[-1]
+        self._outputs = state.n_outputs
         self._hidden = state.gradient.rows.shape[-1] - self._outputs
         self._size, self._momentum = torch.empty_like(state.scale), torch.empty_like(state.scale)
         self._mode = torch.zeros(R, dtype=torch.int32, device=state.scale.device)

@@ -53,8 +53,7 @@ def _judge(state: State) -> tuple[Tensor, Tensor]:
 
 
 def _step_rows(state: State, size: Tensor, fresh: Tensor, moving: Tensor, back: Tensor) -> None:
-    now, last, groups = state.now, state.last, state.groups
-    o = now.layers.biases[-1].shape[-1]
+    now, last, groups, o = state.now, state.last, state.groups, state.n_outputs
     gradient = torch.where(state.active.unsqueeze(-1), state.gradient.rows, 0.0)
     if state.gamma_skip:
         gradient[..., :o].add_(now.weights.rows[..., :o], alpha=2 * state.gamma_skip)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
-from riata.network import Layers, Weights
+from riata.network import Weights
 from riata.prox import Groups
 
 __all__ = ["Iterate", "State"]
@@ -17,7 +18,7 @@ class Iterate:
     """One point in the space of weights."""
 
     weights: Weights
-    layers: Layers  # views of the same numbers
+    layers: Any  # views of the same numbers, for passes
     norms: Tensor  # (R, G) of the skip rows of each group
 
 
@@ -41,6 +42,7 @@ class State:
     price: Tensor  # (R, G) λ times the cost of each group
     M: Tensor  # (R,)
     is_matrix: Tensor  # (p,) 1 for the entries that gamma acts on
+    n_outputs: int  # o: the first so many entries of a row are its skip part
     groups: Groups
     gamma: float
     gamma_skip: float
