@@ -224,7 +224,7 @@ def test_a_path_of_filters_ends_with_none():
     model = sparse()
     data = DataLoader(TensorDataset(X, y), 30, shuffle=True)
     loss = nn.CrossEntropyLoss(reduction="none")
-    found = path(model, loss, data, val=data, epochs=(40, 3), path_multiplier=1.1, refit=20)
+    found = path(model, loss, data, val=data, epochs=(40, 10), path_multiplier=1.1, refit=20)
     assert found[-1].n_selected == 0
     few = pick(found, n_units=3)
     assert few.val_loss < 0.2 < found[-1].val_loss
