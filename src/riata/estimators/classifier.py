@@ -91,12 +91,12 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         return self._coding.encode(table)
 
     def _loss(self) -> Loss:
-        return self._fitted_loss.over(self._coding)
+        return self._tuned_loss
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
         if self._coding.many:
             check.label_values(target)
-        self._fitted_loss.try_on(target)
+        self._tuned_loss = self._fitted_loss.over(self._coding, target)
         return super()._scale_target(target, weights)
 
     def _effects(self, rows: Rows) -> effects.Effects | None:

@@ -52,6 +52,10 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         super().__init__(hidden_dims, **shared)
         self.loss = loss
 
+    @property
+    def _dwell(self) -> int:  # type: ignore[override]
+        return losses.of_numbers(self.loss, len(self.loss) if isinstance(self.loss, list | tuple) else 1).dwell
+
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
         target = self._columns(y, fitting=fitting)
         if fitting:
@@ -69,11 +73,11 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         return target.reshape(len(target), -1)
 
     def _loss(self) -> NumberLoss:
-        return self._fitted_loss
+        return self._tuned_loss
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> Scaling:
         learnt = self._fitted_loss.scaled(target, weights, self.standardize)
-        self._fitted_loss.try_on(learnt.apply(target, np.float64))
+        self._tuned_loss = self._fitted_loss.tuned(learnt.apply(target, np.float64))
         return learnt
 
     def _effects(self, rows: Rows) -> effects.Effects | None:

@@ -17,6 +17,8 @@ from riata.losses.loss import ClassLoss, Loss
 
 __all__ = ["BinaryCrossEntropy", "CrossEntropy", "Focal", "Ordinal"]
 
+Floats = NDArray[np.float64]
+
 
 class BinaryCrossEntropy:
     """One logit for each column of 0/1, summed over columns: log(1 + exp(output)) − target · output."""
@@ -43,7 +45,7 @@ class CrossEntropy(ClassLoss):
         target = target.mT
         return -(log_probability * target).sum(-2), log_probability.exp_().sub_(target).mT
 
-    def over(self, coding: Coding) -> Loss:
+    def over(self, coding: Coding, target: Floats) -> Loss:
         """Return the binary form where each output is a logit of its own."""
         return BinaryCrossEntropy() if coding.independent else self
 
@@ -86,7 +88,7 @@ class Focal(ClassLoss):
         loss, slope = _focused((log_probability * target).sum(-2), self.gamma)
         return loss, log_probability.exp_().sub_(target).mul_(slope.unsqueeze(-2)).mT
 
-    def over(self, coding: Coding) -> Loss:
+    def over(self, coding: Coding, target: Floats) -> Loss:
         """Return the binary form where each output is a logit of its own."""
         return _BinaryFocal(self.gamma) if coding.independent else self
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from riata.losses.coding import Coding
 from riata.losses.loss import ClassLoss, NumberLoss
 
 __all__ = ["Function"]
@@ -47,7 +48,16 @@ class Function(NumberLoss, ClassLoss):
             )
         return losses.detach().to(output.dtype), slope
 
-    def try_on(self, target: Floats) -> None:
+    def tuned(self, target: Floats) -> Function:
+        """Try the function on a scaled target."""
+        self._try_on(target)
+        return self
+
+    def over(self, coding: Coding, target: Floats) -> Function:
+        """Try the function on a coded target."""
+        return self.tuned(target)
+
+    def _try_on(self, target: Floats) -> None:
         """Call the function once, with small outputs, and refuse what it returns if training could not use it."""
         goal = torch.from_numpy(target)
         output = torch.linspace(-0.5, 0.5, target.size, dtype=torch.float64).reshape(target.shape)

@@ -44,6 +44,9 @@ class Heads(NumberLoss):
 
     losses: tuple[NumberLoss, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dwell", max(loss.dwell for loss in self.losses))
+
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Add up the losses, and put their derivatives side by side."""
         heads = [loss.evaluate(output[..., own], target[..., own]) for loss, own in self._heads()]
@@ -68,10 +71,9 @@ class Heads(NumberLoss):
         center, scale = (np.concatenate([getattr(part, name) for part in parts]) for name in ("center", "scale"))
         return _Side(center, scale, parts)
 
-    def try_on(self, target: Floats) -> None:
-        """Let each loss try its column."""
-        for loss, own in self._heads():
-            loss.try_on(target[:, own])
+    def tuned(self, target: Floats) -> NumberLoss:
+        """Tune each loss to its column."""
+        return Heads(tuple(loss.tuned(target[:, own]) for loss, own in self._heads()))
 
     def shown(self, target: Floats) -> Floats:
         """Return what each loss wants to show."""

@@ -22,7 +22,7 @@ from riata.scaling import Scaling
 __all__ = ["AbsoluteError", "Huber", "Quantile", "ReconstructionError", "SquaredError"]
 
 Floats = NDArray[np.float64]
-_WIDTH = 0.0
+_BLUR = 0.03  # half the width, in standard deviations of the target, over which a kink is rounded in training
 
 
 class ReconstructionError:
@@ -98,9 +98,47 @@ class Huber(SquaredError):
         return (near * (2 * residual - near)).sum(-1), near.mul_(2)
 
 
+class _Kinked(NumberLoss):
+    """A loss with a kink at zero, which training rounds.
+
+    Steps of the solver have a length of their own, and at a kink no gradient tells them to be short: without this the
+    objective stalls.
+    """
+
+    dwell = 4
+
+    def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
+        """Return the losses and their derivatives, with the kink rounded within ±blur."""
+        raise NotImplementedError
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses and their derivatives."""
+        return self.around(output, target, 0.0)
+
+    def tuned(self, target: Floats) -> NumberLoss:
+        """Round the kink by a share of the target's spread."""
+        spread = target.std(axis=0)
+        return _Blurred(self, _BLUR * float(min(spread[spread > 0], default=1.0)))
+
+
 @dataclass(frozen=True)
-class AbsoluteError(NumberLoss):
+class _Blurred(NumberLoss):
+    kinked: _Kinked
+    blur: float
+
+    @property
+    def width(self) -> int:
+        return self.kinked.width
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return self.kinked.around(output, target, self.blur)
+
+
+@dataclass(frozen=True)
+class AbsoluteError(_Kinked):
     """Absolute error, summed over outputs: for the median of the target.
+
+    Training rounds the kink at zero within ±3 % of a standard deviation of y.
 
     Examples
     --------
@@ -112,9 +150,9 @@ class AbsoluteError(NumberLoss):
     True
     """
 
-    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return |output − target| and its sign."""
-        size, sign = _size(output - target)
+        size, sign = _size(output - target, blur)
         return size.sum(-1), sign
 
     def score(self, target: Floats, linear: Floats, scale: Scaling, weights: Floats | None) -> float:
@@ -123,12 +161,12 @@ class AbsoluteError(NumberLoss):
 
 
 @dataclass(frozen=True)
-class Quantile(NumberLoss):
+class Quantile(_Kinked):
     """Pinball loss, summed over levels: for quantiles of the target given the features.
 
     With y above the output by u the loss of the level q is q u, and below by u, (1 − q) u. Predictions have one column for each
     level, in increasing order; for a target of several columns, all levels of the first come first. Outputs that cross are
-    sorted.
+    sorted. Training rounds the kink at zero within ±3 % of a standard deviation of y.
 
     Parameters
     ----------
@@ -164,11 +202,11 @@ class Quantile(NumberLoss):
         """The number of levels."""
         return len(self.levels)
 
-    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return the loss and its derivative."""
         lean = _lean(self.levels, output.shape[-1], output.dtype, output.device)
         residual = output - target
-        size, sign = _size(residual)
+        size, sign = _size(residual, blur)
         return (0.5 * size).addcmul_(lean, residual).sum(-1), sign.mul_(0.5).add_(lean)
 
     def shown(self, target: Floats) -> Floats:
@@ -192,12 +230,12 @@ class Quantile(NumberLoss):
         return float(np.mean(shares))
 
 
-def _size(residual: Tensor) -> tuple[Tensor, Tensor]:
-    """Return |residual| and its sign."""
-    if not _WIDTH:
+def _size(residual: Tensor, blur: float) -> tuple[Tensor, Tensor]:
+    """Return |residual| and its sign; within ±blur a parabola that is level at 0."""
+    if not blur:
         return residual.abs(), residual.sign()
-    near = residual.clamp(-_WIDTH, _WIDTH)
-    return (near * (residual - near / 2)).div_(_WIDTH).add_(_WIDTH / 2), near.div_(_WIDTH)
+    near = residual.clamp(-blur, blur)
+    return (near * (residual - near / 2)).div_(blur).add_(blur / 2), near.div_(blur)
 
 
 @cache

@@ -33,6 +33,8 @@ class NumberLoss:
     or of its logarithm; :meth:`predicted` turns these into predictions.
     """
 
+    dwell: int = 1  # how many times as long as usual to stay at each λ, as gradients say less of the way to go
+
     @property
     def width(self) -> int:
         """Outputs for each column of the target."""
@@ -56,8 +58,9 @@ class NumberLoss:
         learnt = scaling.learn(target, weights, longest=np.inf)
         return Scaling(learnt.center, np.where(learnt.scale > 0, learnt.scale, 1.0))
 
-    def try_on(self, target: Floats) -> None:
-        """Refuse to train on a scaled target if that cannot work."""
+    def tuned(self, target: Floats) -> NumberLoss:
+        """Return the form of this loss to train with on a scaled target; refuse if that cannot work."""
+        return self
 
     def shown(self, target: Floats) -> Floats:
         """Return, from an expanded target, what columns of X are held against to see whether they have an effect."""
@@ -89,9 +92,6 @@ class ClassLoss:
         """Say how a table of 0/1 labels looks to the network: one logit each."""
         return Labels(dtype)
 
-    def over(self, coding: Coding) -> Loss:
-        """Return the form of this loss for targets so coded."""
+    def over(self, coding: Coding, target: Floats) -> Loss:
+        """Return the form of this loss to train with on a target so coded; refuse if that cannot work."""
         return self
-
-    def try_on(self, target: Floats) -> None:
-        """Refuse to train on a coded target if that cannot work."""

@@ -34,7 +34,7 @@ def of_numbers(loss: Any, n_columns: int) -> NumberLoss:
         return SquaredError()
     if not isinstance(loss, list | tuple):
         return _of(loss, NumberLoss, _NUMBERS)
-    if len(loss) != n_columns:
+    if not loss or len(loss) != n_columns:
         raise ValueError(
             f"a list of losses must have one entry for each column of y; it has {len(loss)} for {n_columns} columns"
         )
