@@ -69,6 +69,8 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
             self._fitted_loss = losses.of_classes(self.loss)
         if check.is_table(y):
             return self._check_table(check.indicator(y), fitting=fitting)
+        if not fitting and self._coding.many:
+            raise ValueError(f"y_val must have the columns of y, {len(self.classes_)} labels; it has one")
         y = check.labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
         if fitting:
