@@ -57,6 +57,7 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     True
     """
 
+    classes_: NDArray[Any]
     _coding: Coding
 
     def __init__(self, hidden_dims=(100,), *, loss=None, class_weight=None, **shared):

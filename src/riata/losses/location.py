@@ -23,6 +23,7 @@ __all__ = ["AbsoluteError", "Huber", "Quantile", "ReconstructionError", "Squared
 
 Floats = NDArray[np.float64]
 _BLUR = 0.03  # half the width, in standard deviations of the target, over which a kink is rounded in training
+_MAD = 0.6745  # median distance of a normal variable from its median, in standard deviations
 
 
 class ReconstructionError:
@@ -73,8 +74,8 @@ class Huber(SquaredError):
     Parameters
     ----------
     delta : float, default=1.35
-        The distance, in standard deviations of y (in the unit of y with ``standardize=False``). Where the features explain
-        most of y, residuals are small and so should δ be.
+        The distance, in standard deviations of y, told from the median distance of y to its median: far-off rows do not
+        stretch them. Where the features explain most of y, residuals are small and so should δ be.
 
     Examples
     --------
@@ -92,10 +93,22 @@ class Huber(SquaredError):
         check.number("delta of Huber", self.delta, above=True)
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss and its derivative."""
-        residual = output - target
-        near = residual.clamp(-self.delta, self.delta)
-        return (near * (2 * residual - near)).sum(-1), near.mul_(2)
+        """Return the loss and its derivative, with δ in the unit of the target."""
+        return _capped(output - target, torch.full_like(target[0], self.delta))
+
+    def tuned(self, target: Floats) -> NumberLoss:
+        """Measure δ in standard deviations of each column."""
+        distance = np.median(np.abs(target - np.median(target, axis=0)), axis=0) / _MAD
+        spread = np.where(distance > 0, distance, target.std(axis=0))
+        return _Capped(tuple((self.delta * np.where(spread > 0, spread, 1.0)).tolist()))
+
+
+@dataclass(frozen=True)
+class _Capped(NumberLoss):
+    deltas: tuple[float, ...]  # one for each output
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return _capped(output - target, _row(self.deltas, output.dtype, output.device))
 
 
 class _Kinked(NumberLoss):
@@ -105,7 +118,7 @@ class _Kinked(NumberLoss):
     objective stalls.
     """
 
-    dwell = 4
+    dwell = 2
 
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return the losses and their derivatives, with the kink rounded within ±blur."""
@@ -204,7 +217,8 @@ class Quantile(_Kinked):
 
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return the loss and its derivative."""
-        lean = _lean(self.levels, output.shape[-1], output.dtype, output.device)
+        tilt = tuple(0.5 - level for level in self.levels) * (output.shape[-1] // self.width)
+        lean = _row(tilt, output.dtype, output.device)
         residual = output - target
         size, sign = _size(residual, blur)
         return (0.5 * size).addcmul_(lean, residual).sum(-1), sign.mul_(0.5).add_(lean)
@@ -238,9 +252,14 @@ def _size(residual: Tensor, blur: float) -> tuple[Tensor, Tensor]:
     return (near * (residual - near / 2)).div_(blur).add_(blur / 2), near.div_(blur)
 
 
+def _capped(residual: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the Huber loss, r² or beyond ±δ a straight line, and its derivative."""
+    near = residual.clamp(-delta, delta)
+    return (near * (2 * residual - near)).sum(-1), near.mul_(2)
+
+
 @cache
-def _lean(levels: tuple[float, ...], n_outputs: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return ½ − level for every output; made once, as a recorded pass may not fetch numbers from the host."""
+def _row(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return one number for each output; made once, as a recorded pass may not fetch numbers from the host."""
     with torch.inference_mode(False):
-        lean = 0.5 - torch.tensor(levels, dtype=torch.float64)
-        return lean.repeat(n_outputs // len(levels)).to(device, dtype)
+        return torch.tensor(numbers, dtype=dtype, device=device)
