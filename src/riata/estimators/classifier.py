@@ -133,15 +133,18 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
 
         For more than two classes in an order, the logarithms of their probabilities.
         """
-        return self._coding.scores(self._output(X))
+        output = self._output(X)
+        return self._coding.scores(output)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return class probabilities, in the order of ``classes_``; for a table of labels, that of each label."""
-        return self._coding.probability(self.decision_function(X))
+        scores = self.decision_function(X)
+        return self._coding.probability(scores)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row; for a table of labels, those that are more probable than not."""
-        decided = self._coding.decide(self.decision_function(X))
+        scores = self.decision_function(X)
+        decided = self._coding.decide(scores)
         return decided if self._coding.many else self.classes_[decided]
 
     @property

@@ -85,7 +85,8 @@ class LassoNetRegressor(RegressorMixin, Supervised):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted target: 1-D if the target was and the loss has one output for it."""
-        predicted = self._fitted_loss.predicted(self._output(X))
+        linear = self._output(X)
+        predicted = self._fitted_loss.predicted(linear)
         return predicted[:, 0] if self._flat(predicted.shape[1]) else predicted
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
