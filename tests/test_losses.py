@@ -589,6 +589,14 @@ def test_a_path_in_either_direction_takes_a_loss():
 # What is refused.
 
 
+def test_a_target_of_other_columns_is_refused():
+    pair = np.column_stack([y, counts])
+    with pytest.raises(ValueError, match=r"shape \(n, 2\); got \(50,\)"):
+        regressor().fit(X[:150], pair[:150], X_val=X[150:], y_val=y[150:])
+    with pytest.raises(ValueError, match=r"shape \(n, 2\); got \(200, 1\)"):
+        regressor(lambda_seq=(1.0,), n_iters=5).fit(X, pair).score(X, y[:, None])
+
+
 @pytest.mark.parametrize(
     ("Estimator", "loss", "target", "message"),
     [

@@ -57,19 +57,20 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         return losses.of_numbers(self.loss, len(self.loss) if isinstance(self.loss, list | tuple) else 1).dwell
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
-        target = self._columns(y, fitting=fitting)
+        target = self._columns(y, "y" if fitting else "y_val", fitting=fitting)
         if fitting:
             self._fitted_loss = losses.of_numbers(self.loss, target.shape[1])
         self._fitted_loss.check(target)
         return self._fitted_loss.expanded(target)
 
-    def _columns(self, y: Any, *, fitting: bool = False) -> NDArray[np.float64]:
+    def _columns(self, y: Any, name: str = "y", *, fitting: bool = False) -> NDArray[np.float64]:
         """Return a target as columns, (n, k)."""
         target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if fitting:
             self._target_shape = target.shape[1:]
         elif target.shape[1:] != self._target_shape:
-            raise ValueError(f"y_val must have the columns of y: shape (n, *{self._target_shape}); got {target.shape}")
+            wanted = ", ".join(map(str, ("n", *self._target_shape)))
+            raise ValueError(f"{name} must have the columns of the target in fit, shape ({wanted}); got {target.shape}")
         return target.reshape(len(target), -1)
 
     def _loss(self) -> NumberLoss:
