@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from riata import losses
 from riata.estimators import (
     LassoNetAutoencoder,
     LassoNetClassifier,
@@ -31,6 +32,7 @@ __all__ = [
     "hier_prox",
     "holdout_p_values",
     "lassonet_path",
+    "losses",
     "permutation_importance",
 ]
 __version__ = version("riata")

@@ -17,8 +17,12 @@ __all__ = [
     "embedding",
     "groups",
     "hidden_dims",
+    "indicator",
+    "is_table",
+    "label_values",
     "labels",
     "lambda_seq",
+    "no_class_weight",
     "number",
     "numeric_frame",
     "per_stage",
@@ -247,6 +251,40 @@ def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: boo
         raise ValueError(
             f"class {rare.tolist()[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge "
             "rare classes, pass X_val and y_val, or use val_size=0"
+        )
+
+
+def is_table(y: Any) -> bool:
+    """Say whether y has several columns."""
+    return np.ndim(y) == 2 and np.shape(y)[1] > 1
+
+
+def indicator(y: Any) -> NDArray[Any]:
+    """Check a table of labels that are there, 1, or not, 0."""
+    table = np.asarray(y)
+    if table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise ValueError(
+            f"y has {table.shape[1]} columns and holds other numbers than 0 and 1: a classifier takes one column of classes, "
+            "as a 1d array, or a table of 0/1 labels"
+        )
+    return table
+
+
+def label_values(table: NDArray[np.float64]) -> None:
+    """Refuse labels that all rows to train on have, or that none has."""
+    constant = np.flatnonzero((table == table[0]).all(axis=0))
+    if len(constant):
+        raise ValueError(
+            f"every label needs rows with and without it to train on; label {_named(constant, None)} is "
+            f"{table[0, constant[0]]:g} in all of them: drop it, or use another random_state or a smaller val_size"
+        )
+
+
+def no_class_weight(class_weight: Any) -> None:
+    """Refuse weights of classes where rows have several."""
+    if class_weight is not None:
+        raise ValueError(
+            "class_weight weighs rows by their class, and a row of a table of labels has several: use sample_weight"
         )
 
 

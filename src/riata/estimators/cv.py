@@ -186,7 +186,7 @@ class CrossValidated(Supervised):
 
     def _folds(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
-        classes = is_classifier(self)
+        classes = is_classifier(self) and not check.is_table(rows.y)
         if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
             kinds = (StratifiedKFold, StratifiedGroupKFold) if classes else (KFold, GroupKFold)
             kind = kinds[0] if groups is None else kinds[1]
@@ -255,6 +255,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     ----------
     <cv parameters>
     <parameters>
+    <classification loss>
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied with those of the rows.
 
@@ -263,7 +264,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     <cv attributes>
     <attributes>
     classes_ : array
-        The labels.
+        The classes; for a table of labels, the positions of its columns.
 
     Examples
     --------
@@ -289,6 +290,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     ----------
     <cv parameters>
     <parameters>
+    <regression loss>
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         Number of folds, shuffled and, for classes, stratified; or any splitter of scikit-learn, or pairs of training and
         test rows.
     scoring : str or callable, optional
-        Any scorer of scikit-learn; by default the estimator's ``score``: accuracy, or R².
+        Any scorer of scikit-learn; by default the estimator's ``score``: accuracy, or R² or what suits the loss.
     n_features_to_select : int, optional
         Choose the densest point with at most so many features, and end the path there; M and the network are then chosen
         by their scores with about that many.
@@ -123,6 +123,22 @@ cv_results_ : DataFrame
     M_, hidden_dims_ : float, tuple of int
         The chosen ones."""
 
+_REGRESSION_LOSS = """\
+loss : str, instance of a class of riata.losses, function or list, optional
+        What is minimised: "squared_error" (the default), "absolute_error", "huber", "quantile" (the median), "poisson",
+        "gamma", "tweedie", or an instance that says more, such as ``losses.Quantile((0.1, 0.9))``. "poisson", "gamma" and
+        "tweedie" predict exp(output), and divide y by its mean where others standardise it. A function takes tensors
+        ``(output, target)`` of shape (n, n_outputs) and returns one loss per row, (n,), or one per output; it sees the
+        standardised target, unless ``standardize=False``, and ``predict`` returns the output on the scale of y. A list holds
+        one loss for each column of y; they are added up, and predictions have the columns of all of them, in order."""
+
+_CLASSIFICATION_LOSS = """\
+loss : str, instance of a class of riata.losses or function, optional
+        What is minimised: "cross_entropy" (the default), "focal", or "ordinal" for classes with an order, that of the numbers
+        in y; or an instance that says more, such as ``losses.Focal(gamma=1.0)``. A function takes tensors ``(logits, target)``
+        and returns one loss per row, (n,), or one per logit; the target is one-hot, (n, n_classes), or 0/1 for two classes,
+        (n, 1), and for a table of labels, (n, n_labels)."""
+
 _ATTRIBUTES = """\
 selected_ : bool array of shape (n_features,)
         The features in the model.
@@ -139,6 +155,13 @@ selected_ : bool array of shape (n_features,)
     feature_importances_ : array of shape (n_features,)
         λ at which a feature leaves for good; larger is more important, and no two are equal."""
 
+_PLACES = {
+    "<cv parameters>": _CV_PARAMETERS,
+    "<cv attributes>": _CV_ATTRIBUTES,
+    "<regression loss>": _REGRESSION_LOSS,
+    "<classification loss>": _CLASSIFICATION_LOSS,
+}
+
 
 def documented(cls: type) -> type:
     """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself.
@@ -146,7 +169,9 @@ def documented(cls: type) -> type:
     A constructor that passes other parameters on, as keywords, shows those of the classes that it passes them to.
     """
     _show_parameters(cls)
-    doc = (cls.__doc__ or "").replace("<cv parameters>", _CV_PARAMETERS).replace("<cv attributes>", _CV_ATTRIBUTES)
+    doc = cls.__doc__ or ""
+    for place, text in _PLACES.items():
+        doc = doc.replace(place, text)
     known = inspect.signature(cls).parameters
     entries = re.split(r"\n    (?=\S)", _PARAMETERS)  # an entry begins at the margin, its description is indented
     shared = [text for text in entries if text.split(",")[0].split(" ")[0] in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 
-from riata import scaling
+from riata import effects, losses
 from riata.estimators.documentation import documented
+from riata.estimators.prepare import Rows
 from riata.estimators.supervised import Supervised
-from riata.losses import Loss, SquaredError
+from riata.losses import NumberLoss
+from riata.scaling import Scaling
 
 __all__ = ["LassoNetRegressor"]
 
@@ -21,14 +24,15 @@ __all__ = ["LassoNetRegressor"]
 class LassoNetRegressor(RegressorMixin, Supervised):
     """Regressor that says which few features matter and uses only those; for one target or several.
 
-    A residual network f(x) = skip(x) + g(x) is trained to minimise the mean squared error (summed over targets) plus
-    λ Σ ‖skip_j‖, where feature j may enter the hidden layers only as far as its linear weights allow,
+    A residual network f(x) = skip(x) + g(x) is trained to minimise a loss, the mean squared error (summed over targets) by
+    default, plus λ Σ ‖skip_j‖, where feature j may enter the hidden layers only as far as its linear weights allow,
     ‖first_j‖∞ ≤ M ‖skip_j‖. λ grows from 0, the dense model, until no feature is left. With M = 0 this is the lasso:
     ``Lasso(alpha=λ / 2)`` in scikit-learn's terms, or ``MultiTaskLasso`` for several targets.
 
     Parameters
     ----------
     <parameters>
+    <regression loss>
 
     Attributes
     ----------
@@ -53,33 +57,73 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     True
     """
 
+    def __init__(self, hidden_dims=(100,), *, loss=None, **shared):
+        super().__init__(hidden_dims, **shared)
+        self.loss = loss
+
+    @property
+    def _dwell(self) -> int:  # type: ignore[override]
+        return losses.of_numbers(self.loss, len(self.loss) if isinstance(self.loss, list | tuple) else 1).dwell
+
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
+        target = self._columns(y, "y" if fitting else "y_val", fitting=fitting)
+        if fitting:
+            self._fitted_loss = losses.of_numbers(self.loss, target.shape[1])
+        self._fitted_loss.check(target)
+        return self._fitted_loss.expanded(target)
+
+    def _columns(self, y: Any, name: str = "y", *, fitting: bool = False) -> NDArray[np.float64]:
+        """Return a target as columns, (n, k)."""
         target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if fitting:
             self._target_shape = target.shape[1:]
         elif target.shape[1:] != self._target_shape:
-            raise ValueError(f"y_val must have the columns of y: shape (n, *{self._target_shape}); got {target.shape}")
+            wanted = ", ".join(map(str, ("n", *self._target_shape)))
+            raise ValueError(f"{name} must have the columns of the target in fit, shape ({wanted}); got {target.shape}")
         return target.reshape(len(target), -1)
 
-    def _loss(self) -> Loss:
-        return SquaredError()
+    def _loss(self) -> NumberLoss:
+        return self._tuned_loss
 
-    def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
-        if not self.standardize:
-            return scaling.identity(target.shape[1])
-        learnt = scaling.learn(target, weights, longest=np.inf)
-        return scaling.Scaling(learnt.center, np.where(learnt.scale > 0, learnt.scale, 1.0))
+    def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> Scaling:
+        learnt = self._fitted_loss.scaled(target, weights, self.standardize)
+        self._tuned_loss = self._fitted_loss.tuned(learnt.apply(target, np.float64))
+        return learnt
+
+    def _effects(self, rows: Rows) -> effects.Effects | None:
+        return super()._effects(replace(rows, target=self._fitted_loss.shown(rows.target)))
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted target: 1-D if the target was."""
-        output = self._output(X)
-        return output[:, 0] if self._target_shape == () else output
+        """Return the predicted target: 1-D if the target was and the loss has one output for it."""
+        linear = self._output(X)
+        predicted = self._fitted_loss.predicted(linear)
+        return predicted[:, 0] if self._flat(predicted.shape[1]) else predicted
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of the loss around a constant that is explained: 1 at best, 0 for a constant.
+
+        For squared error and Huber this is R². For absolute error and quantiles it is the same with the pinball loss, averaged
+        over levels (:func:`sklearn.metrics.d2_pinball_score`), for Poisson, gamma and Tweedie with the deviance
+        (:func:`sklearn.metrics.d2_tweedie_score`). A function, and a list of losses, have no such share: there it is minus the
+        mean loss, as it is minimised on the scale of training.
+        """
+        linear = self._output(X)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return self._fitted_loss.score(self._columns(y), linear, self._target_scaling, weights)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the linear part on the original scale of X and y: (d,), or (n_outputs, d) for a 2-D target."""
+        """Weights of the linear part on the original scale of X and y: (d,), or (n_outputs, d) for several outputs.
+
+        Where a loss predicts exp(output), they are on the scale of the logarithm of y: one unit more of a column multiplies
+        the prediction by exp(coefficient), as far as the linear part goes.
+        """
         coefficients = self._skip_coefficients()
-        return coefficients[0] if self._target_shape == () else coefficients
+        return coefficients[0] if self._flat(len(coefficients)) else coefficients
+
+    def _flat(self, n_outputs: int) -> bool:
+        """Say whether a result with so many columns is to be 1-D."""
+        return self._target_shape == () and n_outputs == 1
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,0 +1,97 @@
+"""What the solver asks of a loss, and what the estimators ask of one besides."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from riata import scaling
+from riata.losses.coding import Coding, Labels, OneHot, Pair
+from riata.scaling import Scaling
+
+__all__ = ["ClassLoss", "Loss", "NumberLoss"]
+
+Floats = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """A loss that is a weighted mean over samples."""
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """One loss per replica and sample, and its derivative by the output: (R, n, o), (n, o) -> (R, n), (R, n, o)."""
+        ...
+
+
+class NumberLoss:
+    """A loss for regression: it knows which targets it takes, how they are scaled, and what an output predicts.
+
+    Outputs of the network times ``scale`` plus ``center`` of :meth:`scaled` are linear predictors, on the scale of the target
+    or of its logarithm; :meth:`predicted` turns these into predictions.
+    """
+
+    dwell: int = 1  # how many times as long as usual to stay at each λ, as gradients say less of the way to go
+
+    @property
+    def width(self) -> int:
+        """Outputs for each column of the target."""
+        return 1
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses and their derivatives."""
+        raise NotImplementedError
+
+    def check(self, target: Floats) -> None:
+        """Refuse a target, (n, k), that this loss does not suit."""
+
+    def expanded(self, target: Floats) -> Floats:
+        """Return the target as wide as the output, (n, o): each column once for each of its outputs."""
+        return np.repeat(target, self.width, axis=1) if self.width > 1 else target
+
+    def scaled(self, target: Floats, weights: Floats, standardize: bool) -> Scaling:
+        """Learn the scaling of an expanded target: mean 0 and variance 1."""
+        if not standardize:
+            return scaling.identity(target.shape[1])
+        learnt = scaling.learn(target, weights, longest=np.inf)
+        return Scaling(learnt.center, np.where(learnt.scale > 0, learnt.scale, 1.0))
+
+    def tuned(self, target: Floats) -> NumberLoss:
+        """Return the form of this loss to train with on a scaled target; refuse if that cannot work."""
+        return self
+
+    def shown(self, target: Floats) -> Floats:
+        """Return, from an expanded target, what columns of X are held against to see whether they have an effect."""
+        return target[:, :: self.width]
+
+    def predicted(self, linear: Floats) -> Floats:
+        """Turn linear predictors, (n, o), into predictions."""
+        return linear
+
+    def score(self, target: Floats, linear: Floats, scale: Scaling, weights: Floats | None) -> float:
+        """Say how good linear predictors are for a target, (n, k); here, minus the mean loss as it is minimised."""
+        output = torch.from_numpy((linear - scale.center) / scale.scale)
+        scaled = torch.from_numpy(scale.apply(self.expanded(target), np.float64))
+        return -float(np.average(self.evaluate(output[None], scaled)[0][0].numpy(), weights=weights))
+
+
+class ClassLoss:
+    """A loss for classification: it knows how classes look to the network."""
+
+    def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses and their derivatives."""
+        raise NotImplementedError
+
+    def coding(self, classes: NDArray[Any]) -> Coding:
+        """Say how classes look to the network: one logit for two, one each for more."""
+        return Pair() if len(classes) == 2 else OneHot(len(classes))
+
+    def labels(self, dtype: np.dtype) -> Coding:
+        """Say how a table of 0/1 labels looks to the network: one logit each."""
+        return Labels(dtype)
+
+    def over(self, coding: Coding, target: Floats) -> Loss:
+        """Return the form of this loss to train with on a target so coded; refuse if that cannot work."""
+        return self
