@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -79,13 +80,14 @@ def test_a_selection_that_is_trained_again_fits_better_and_stays():
     data = DataLoader(table(200), 50, shuffle=True)
     model = Model()
     plain, again = (
-        path(copy.deepcopy(model), row_errors, data, epochs=(20, 1), path_multiplier=1.5, refit=refit) for refit in (0, 10)
+        path(copy.deepcopy(model), row_errors, data, epochs=(20, 1), path_multiplier=1.5, refit=refit)
+        for refit in (0, 10)
     )
     at = again[choose_three(again)]
     assert at.loss < plain[choose_three(plain)].loss
     model.load_state_dict(at.state)
     assert (model.input.selected.numpy() == at.selected).all()
-    for one, other in zip(again, again[1:], strict=False):
+    for one, other in pairwise(again):
         assert (one.selected != other.selected).any()
 
 
@@ -265,7 +267,9 @@ def test_what_is_hidden_is_what_is_scored():
     for (shown, hidden), (again, _) in zip(fixed, fixed, strict=True):
         assert torch.equal(shown, again)
         assert torch.equal(torch.where(hidden.isnan(), shown, hidden), torch.cat([shown + hidden.nan_to_num()]))
-        assert float(hidden_error(shown, hidden).mean()) == pytest.approx(float(hidden[~hidden.isnan()].square().mean()))
+        assert float(hidden_error(shown, hidden).mean()) == pytest.approx(
+            float(hidden[~hidden.isnan()].square().mean())
+        )
     assert len(fixed) == 3
     loose = HiddenEntries(X, 40)
     assert not torch.equal(next(iter(loose))[0], next(iter(loose))[0])
