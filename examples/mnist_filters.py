@@ -79,9 +79,7 @@ def run(seed: int, quick: bool) -> tuple[SparseUnits, list[tuple[int, float]], i
     for point in found:
         model.load_state_dict(point.state)
         curve.append((point.n_selected, accuracy(model, test)))
-    picked = pick(found, "1se")
-    if picked.n_selected > N_FILTERS // 2:
-        picked = pick(found, n_units=N_FILTERS // 2)
+    picked = pick(found, n_units=N_FILTERS // 2)
     model.load_state_dict(picked.state)
     small = model.export().cpu()
     model.cpu()
