@@ -51,7 +51,7 @@ def main(max_epochs: int = 60) -> tuple[float, int]:
         max_epochs=max_epochs,
         lr=0.02,
         optimizer__momentum=0.9,
-        callbacks=[Select(0.05)],
+        callbacks=[Select(2.0)],
         train_split=None,
         verbose=0,
     )

@@ -40,8 +40,8 @@ class Sparse(Plain):
 
 
 def train(model, lambda_=None):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    for _ in range(2000):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    for _ in range(400):
         optimizer.zero_grad()
         loss = (model(X) - y).square().mean() + 1e-3 * model.rest[1].weight.square().sum()
         loss.backward()
@@ -55,7 +55,7 @@ def main() -> None:
     """Train both, and say what the sparse one uses."""
     print(f"plain: training error {train(Plain()):.3f} with all 20 inputs")
     model = Sparse()
-    error = train(model, lambda_=3.0)
+    error = train(model, lambda_=10.0)
     chosen = [name for name, used in zip(names, model.input.selected.tolist(), strict=True) if used]
     print(f"sparse: training error {error:.3f} with {len(chosen)} inputs: {', '.join(chosen)}")
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from riata.prox import hier_prox
+from riata.prox import hier_prox, prox_entries
 
 Array = np.ndarray
 
@@ -433,3 +433,68 @@ def test_a_parameter_that_varies_within_a_group_raises_and_is_named(parameter: s
 def test_groups_of_the_wrong_length_raise_and_are_named(ids: list[object]) -> None:
     with pytest.raises(ValueError, match=r"^groups must"):
         call(groups=torch.tensor(ids))
+
+
+# ---- one step size for every entry -----------------------------------------------------------------------------------
+
+
+def weighted(v: Array, u: Array, a: Array, d: Array, lambda_: float, M: float, b: Array) -> Array:
+    """Objective at b, (..., o), with the best first row for it."""
+    norm = np.linalg.norm(b, axis=-1)
+    W = np.clip(u, -M * norm[..., None], M * norm[..., None])
+    return (a * (v - b) ** 2).sum(-1) / 2 + (d * (u - W) ** 2).sum(-1) / 2 + lambda_ * norm
+
+
+def per_row(value: float, n: int) -> torch.Tensor:
+    return torch.full((n,), value, dtype=torch.float64)
+
+
+numbers = st.floats(-5, 5).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
+sizes = st.floats(0.05, 20.0)
+
+
+@law(300)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda o: st.tuples(arrays(float, o, elements=numbers), arrays(float, o, elements=sizes))
+    ),
+    st.integers(1, 4).flatmap(
+        lambda K: st.tuples(arrays(float, K, elements=numbers), arrays(float, K, elements=sizes))
+    ),
+    st.floats(0, 5),
+    st.sampled_from([0.0, 0.1, 1.0, 10.0]),
+)
+def test_with_a_step_for_every_entry_nothing_found_by_force_is_better(of_skip, of_first, lambda_, M):
+    (v, skip_steps), (u, first_steps) = of_skip, of_first
+    tensors = [torch.from_numpy(array)[None] for array in (v, u, skip_steps, first_steps)]
+    b, W = prox_entries(tensors[0], tensors[1], (tensors[2], tensors[3]), per_row(lambda_, 1), per_row(M, 1))
+    b, W = b[0].numpy(), W[0].numpy()
+    bound = M * np.linalg.norm(b)
+    assert (np.abs(W) <= bound * (1 + 1e-9) + 1e-12).all()
+    a, d = 1 / skip_steps, 1 / first_steps
+    found = weighted(v, u, a, d, lambda_, M, b)
+    draw = np.random.default_rng(0)
+    around = b + draw.standard_normal((400, len(v))) * 10 ** draw.uniform(-6, 0, (400, 1))
+    anywhere = draw.standard_normal((400, len(v))) * 10 ** draw.uniform(-2, 1.3, (400, 1))
+    others = np.vstack([around, anywhere, v[None], np.zeros((1, len(v)))])
+    assert found <= weighted(v, u, a, d, lambda_, M, others).min() * (1 + 1e-9) + 1e-12
+
+
+@law(100)
+@given(
+    arrays(float, (3, 2), elements=numbers),
+    arrays(float, (3, 4), elements=numbers),
+    sizes,
+    st.floats(0, 5),
+    st.floats(0, 10),
+)
+def test_with_one_step_for_all_entries_it_is_the_operator(skip, first, step, lambda_, M):
+    v, u = torch.from_numpy(skip), torch.from_numpy(first)
+    steps = torch.full_like(v, step), torch.full_like(u, step)
+    found = prox_entries(v, u, steps, per_row(lambda_, 3), per_row(M, 3))
+    expected = hier_prox(v, u, lambda_=step * lambda_, M=M)
+    norms = [rows.norm(dim=-1) for rows in (found[0], expected[0])]  # where skip is zero, directions are free
+    torch.testing.assert_close(norms[0], norms[1], atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(found[1], expected[1], atol=1e-8, rtol=1e-9)
+    given_ = (v != 0).any(-1)
+    torch.testing.assert_close(found[0][given_], expected[0][given_], atol=1e-9, rtol=1e-9)

@@ -54,17 +54,17 @@ def best(path: Path) -> int:
     return _sparsest(path, np.flatnonzero(losses == np.nanmin(losses)))
 
 
-def one_standard_error(path: Path) -> int:
-    """Position of the sparsest point whose validation loss is within one paired standard error of the best.
+def one_standard_error(path: Path, *, paired: bool = True) -> int:
+    """Position of the sparsest point whose validation loss is within one standard error of the best.
 
-    The error is that of the mean difference to the best point, sample by sample. What both points find hard cancels, so it is
-    much smaller than the error of either loss alone.
+    The ``paired`` error is that of the mean difference to the best point, sample by sample. What both points find hard
+    cancels, so it is much smaller than the error of either loss alone.
     """
     losses = _val_losses(path)
     reference = path[best(path)]
     close = []
     for i, point in enumerate(path):
-        if point.val_losses is None or reference.val_losses is None or path.val_weights is None:
+        if not paired or point.val_losses is None or reference.val_losses is None or path.val_weights is None:
             close.append(losses[i] <= reference.val_loss + reference.val_loss_se)
             continue
         difference, error = mean_and_error(point.val_losses - reference.val_losses, path.val_weights)
