@@ -39,12 +39,14 @@ class Effects(NamedTuple):
         return unseen ** np.clip(doubt, 0, 1)
 
 
-def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects:
+def measure(
+    X: NDArray[np.floating], target: Floats, weights: Floats, n_levels: NDArray[np.int64] | None = None
+) -> Effects:
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
     chance about one column of a table is taken for a bent one with an effect. Whole weights count rows, others only say how
-    much a row matters relative to the rest.
+    much a row matters relative to the rest. A column of codes, with more than two levels, is compared between its levels.
     """
     n = float(weights.sum() if np.all(weights % 1 == 0) else np.count_nonzero(weights))
     share = weights / weights.sum()
@@ -63,7 +65,18 @@ def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects
         fair = np.maximum(binned - noise, 0).sum(axis=0)
         bent[start : start + _BLOCK] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * fair)
         chance[start : start + _BLOCK] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+    for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
+        chance[j], bent[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n), False
     return Effects(n, chance, bent)
+
+
+def _between_levels(codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float) -> float:
+    """Return the chance of such differences between levels."""
+    weight = np.bincount(codes, share)
+    sums = np.array([np.bincount(codes, share * column) for column in target.T])  # (o, levels)
+    explained = np.sum(np.square(sums) / np.where(weight > 0, weight, np.inf), axis=1, keepdims=True)
+    n_means = np.count_nonzero(weight)
+    return min(float(_chance(explained, total, np.array([n_means]), n)[0]), 1.0) if n > n_means else 1.0
 
 
 def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:

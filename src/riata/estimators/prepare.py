@@ -34,11 +34,11 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
 
 
 def prices(embedded: Embedding, seen: Effects | None, ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Price features by the pieces they have become and, if effects are to count, by what they show.
+    """Price features by the pieces or levels they have become and, if effects are to count, by what they show.
 
-    All features of a group have one price: its mean number of pieces, times what its clearest feature costs.
+    All features of a group have one price: the mean for their size, times what its clearest feature costs.
     """
-    pieces = embedded.n_pieces.astype(np.float64)
+    pieces = embedded.costs
     shown = np.ones(len(pieces)) if seen is None else seen.prices()
     if ids is None:
         return pieces * shown
