@@ -20,6 +20,7 @@ from riata import (
 )
 from riata.effects import measure
 from riata.estimators import categories
+from riata.estimators.prepare import prices
 
 N = 240
 rng = np.random.default_rng(0)
@@ -119,9 +120,9 @@ def test_a_level_never_seen_counts_as_an_average_row(Estimator, target):
 
 def test_a_missing_value_is_a_level_if_it_was_seen():
     gaps = FRAME.assign(colour=FRAME["colour"].where(codes > 0))
-    model = LassoNetRegressor(**QUICK, n_features_to_select=2).fit(gaps, y)
-    named = LassoNetRegressor(**QUICK, n_features_to_select=2).fit(FRAME, y)
-    np.testing.assert_allclose(model.predict(gaps), named.predict(FRAME), rtol=0.3, atol=0.3)
+    model = LassoNetRegressor(**QUICK, n_features_to_select=2, refit="warm").fit(gaps, y)
+    filled = LassoNetRegressor(**QUICK, n_features_to_select=2, refit="warm").fit(gaps.fillna("nothing"), y)
+    np.testing.assert_allclose(model.predict(gaps), filled.predict(gaps.fillna("nothing")), atol=0.1)
     assert model.score(gaps, y) > 0.9
     for missing in (None, np.nan, pd.NA):
         table = gaps.assign(colour=pd.Series([missing] * N, dtype=object))
@@ -274,10 +275,27 @@ def test_noise_of_many_levels_shows_no_effect_and_levels_in_any_order_do():
     np.testing.assert_allclose(again.chance, seen.chance)
 
 
-def test_a_column_costs_more_the_more_levels_it_has_and_rare_ones_hardly_count():
-    even = np.column_stack([np.arange(N) % 2, np.arange(N) % 5, np.arange(N) % 40, rng.normal(size=N)])
-    costs = embedding.learn(even, np.ones(N), 1, None, np.array([2, 5, 40, 0])).costs
-    assert costs[0] == costs[3] == 1 < costs[1] < costs[2] < 40
+def test_rare_levels_hardly_count():
+    even = (np.arange(N) % 5)[:, None].astype(float)
     rare = np.where(np.arange(N) < 10, np.arange(N) % 5, np.arange(N) % 2)[:, None].astype(float)
-    alone = [embedding.learn(x, np.ones(N), 1, None, np.array([5])).costs[0] for x in (even[:, 1:2], rare)]
-    assert alone[1] < alone[0]
+    counted = [embedding.learn(x, np.ones(N), 1, None, np.array([5])).n_levels[0] for x in (even, rare)]
+    assert counted[0] == pytest.approx(5)
+    assert 1 < counted[1] < 2.5
+
+
+def test_noise_of_many_levels_costs_more_than_an_effect_of_many_levels():
+    table = np.column_stack([np.arange(N) % 2, np.arange(N) % 40, codes, rng.normal(size=N)]).astype(float)
+    n_levels = np.array([2, 40, 5, 0])
+    embedded = embedding.learn(table, np.ones(N), 1, None, n_levels)
+    plain = prices(embedded, None, None)
+    np.testing.assert_allclose(plain, np.sqrt([1, 40, embedded.n_levels[2], 1]), rtol=1e-12)
+    seen = prices(embedded, measure(table, y[:, None], np.ones(N), n_levels), None)
+    assert seen[2] == plain[2]  # a clear effect
+    assert plain[1] < seen[1] <= 2 * 40
+
+
+@BOTH
+def test_noise_of_many_levels_does_not_pass_for_an_effect(Estimator, target):
+    noise = {f"noise {j}": rng.integers(0, 60, size=N).astype(str) for j in range(3)}
+    model = Estimator(**{**QUICK, "hidden_dims": (20,)}).fit(FRAME.assign(**noise), target)
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}

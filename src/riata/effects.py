@@ -26,15 +26,17 @@ class Effects(NamedTuple):
     chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
     bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
 
-    def prices(self) -> Floats:
+    def prices(self, dearer: Floats | float = 1.0) -> Floats:
         """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
+
+        ``dearer`` is how many times more a column costs without an effect, for the columns that noise fits more easily.
 
         A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
         as others. An effect is clear if about one column of a table of noise would show as much; with heavy tails and
         classes of a few rows, more of them do.
         """
         d = len(self.chance)
-        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST) * dearer
         doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
         return unseen ** np.clip(doubt, 0, 1)
 

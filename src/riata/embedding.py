@@ -59,22 +59,14 @@ class Embedding:
         return ~np.isnan(self.level)
 
     @property
-    def costs(self) -> Floats:
-        """What each feature should cost for its size alone: as much as its pieces or, for levels, as noise would fit them.
-
-        Next to a column of noise, which of d columns does not exceed t = √(2 log d) standard errors, the gradient of k columns
-        of noise is about √k + t standard errors long. A rare level counts as the share of a column that its variance is.
-        """
-        costs = self.n_pieces.astype(np.float64)
+    def n_levels(self) -> Floats:
+        """Number of levels of each feature, of which a rare one counts as its variance is to the commonest's; else 1."""
         marks = self.marks
-        if marks.any():
-            source, variance = self.source[marks], (self.share * (1 - self.share))[marks]
-            largest = np.zeros(self.n_features)
-            np.maximum.at(largest, source, variance)
-            size = np.bincount(source, variance, self.n_features) / np.where(largest > 0, largest, 1)
-            usual = np.sqrt(2 * np.log(max(self.n_features, 2)))
-            costs[source] = ((np.sqrt(np.maximum(size, 1)) + usual) / (1 + usual))[source]
-        return costs
+        source, variance = self.source[marks], (self.share * (1 - self.share))[marks]
+        largest = np.zeros(self.n_features)
+        np.maximum.at(largest, source, variance)
+        total = np.bincount(source, variance, self.n_features)
+        return np.maximum(total / np.where(largest > 0, largest, 1), 1)
 
     def apply(self, X: NDArray[np.floating], columns: NDArray[np.int64]) -> Floats:
         """Return some columns of the expanded table, in float64."""
