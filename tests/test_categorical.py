@@ -8,8 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from torch import nn
 
 from riata import (
+    KnockoffSelector,
     LassoNetAutoencoder,
     LassoNetClassifier,
     LassoNetClassifierCV,
@@ -256,6 +258,25 @@ def test_the_lasso_takes_categories():
 def test_a_module_of_the_fit_needs_numbers():
     with pytest.raises(AttributeError, match="categories: encode them"):
         LassoNetRegressor(**QUICK).fit(FRAME, y).module_  # noqa: B018
+
+
+def test_knockoffs_need_numbers():
+    with pytest.raises(ValueError, match="knockoffs are numbers"):
+        KnockoffSelector(LassoNetRegressor(**QUICK, categorical_features=[0])).fit(rng.normal(size=(N, 12)), y)
+
+
+def test_a_network_of_your_own_sees_a_column_for_each_level():
+    widths = []
+
+    def network(n_inputs, n_outputs):
+        widths.append(n_inputs)
+        return nn.Sequential(nn.Linear(n_inputs, 6), nn.Tanh(), nn.Linear(6, n_outputs))
+
+    model = LassoNetRegressor(**QUICK, network=network, embedding=None, n_features_to_select=2).fit(FRAME, y)
+    assert set(widths) == {1 + 5 + 10 + 1 + 1}
+    assert model.get_feature_names_out().tolist() == ["size", "colour"]
+    with pytest.raises(ValueError, match="18"):
+        LassoNetRegressor(**QUICK, network=network(5, 1)).fit(FRAME, y)
 
 
 def test_an_auto_encoder_needs_numbers():
