@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "categorical",
     "class_counts",
     "class_weights",
     "costs",
@@ -162,6 +163,17 @@ def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, 
             )
             raise ValueError(f"{what}: unknown column {column!r} ({known}{' …' if len(lookup) > 10 else ''})")
     return found
+
+
+def categorical(value: Any, names: NDArray[np.object_] | None, n_features: int) -> list[int]:
+    """Turn names or positions of columns, or a mask over all of them, into positions."""
+    what = "categorical_features"
+    listed = _listed(what, value, '["colour", "city"], or "from_dtype", or None')
+    if listed and all(isinstance(v, bool | np.bool_) for v in listed):
+        if len(listed) != n_features:
+            raise ValueError(f"{what}: a mask needs one entry for each of the {n_features} columns; got {len(listed)}")
+        return np.flatnonzero(listed).tolist()
+    return sorted(set(positions(listed, names, n_features, what)))
 
 
 def groups(value: Any, names: NDArray[np.object_] | None, n_features: int) -> NDArray[np.int64] | None:

@@ -26,25 +26,29 @@ class Effects(NamedTuple):
     chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
     bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
 
-    def prices(self) -> Floats:
+    def prices(self, dearer: Floats | float = 1.0) -> Floats:
         """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
+
+        ``dearer`` is how many times more a column costs without an effect, for the columns that noise fits more easily.
 
         A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
         as others. An effect is clear if about one column of a table of noise would show as much; with heavy tails and
         classes of a few rows, more of them do.
         """
         d = len(self.chance)
-        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST) * dearer
         doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
         return unseen ** np.clip(doubt, 0, 1)
 
 
-def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects:
+def measure(
+    X: NDArray[np.floating], target: Floats, weights: Floats, n_levels: NDArray[np.int64] | None = None
+) -> Effects:
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
     chance about one column of a table is taken for a bent one with an effect. Whole weights count rows, others only say how
-    much a row matters relative to the rest.
+    much a row matters relative to the rest. A column of codes, with more than two levels, is compared between its levels.
     """
     n = float(weights.sum() if np.all(weights % 1 == 0) else np.count_nonzero(weights))
     share = weights / weights.sum()
@@ -63,7 +67,18 @@ def measure(X: NDArray[np.floating], target: Floats, weights: Floats) -> Effects
         fair = np.maximum(binned - noise, 0).sum(axis=0)
         bent[start : start + _BLOCK] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * fair)
         chance[start : start + _BLOCK] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+    for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
+        chance[j], bent[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n), False
     return Effects(n, chance, bent)
+
+
+def _between_levels(codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float) -> float:
+    """Return the chance of such differences between levels."""
+    weight = np.bincount(codes, share)
+    sums = np.array([np.bincount(codes, share * column) for column in target.T])  # (o, levels)
+    explained = np.sum(np.square(sums) / np.where(weight > 0, weight, np.inf), axis=1, keepdims=True)
+    n_means = np.count_nonzero(weight)
+    return min(float(_chance(explained, total, np.array([n_means]), n)[0]), 1.0) if n > n_means else 1.0
 
 
 def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:

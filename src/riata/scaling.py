@@ -72,7 +72,16 @@ def learn(
         values /= np.where(varies, farthest, 1)  # in any unit, squares neither overflow nor vanish
         relative = np.maximum(np.sqrt(w @ np.square(values)), 1 / longest)
         scale[block] = np.where(varies, farthest * relative, 0)
+    if embedding is not None and embedding.marks.any():
+        scale = _shared(scale, embedding)
     return Scaling(center, scale)
+
+
+def _shared(scale: NDArray[np.float64], embedding: Embedding) -> NDArray[np.float64]:
+    """Give all levels of a feature the scale of its commonest one: with their own, rare ones would fit noise at no cost."""
+    largest = np.zeros(embedding.n_features)
+    np.maximum.at(largest, embedding.source, scale)
+    return np.where(embedding.marks & (scale > 0), largest[embedding.source], scale)
 
 
 def learn_known(X: NDArray[np.floating], known: NDArray[np.bool_], longest: float = LONGEST) -> Scaling:

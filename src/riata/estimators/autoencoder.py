@@ -69,6 +69,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         4  # those that stay have to take over from one that leaves for all outputs at once: hurried, they pick worse
     )
     embedding = None  # a column is its own target: a straight line shows all of it
+    categorical_features = None  # reconstructed by numbers alone
 
     def __init__(
         self,

@@ -8,15 +8,16 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling
+from riata.estimators import categories
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
+from riata.estimators.selector import ColumnSelector
 from riata.losses import Loss
 from riata.network import Architecture, Network, Weights
 from riata.path import Grid, Point, debias, follow
@@ -27,7 +28,7 @@ from riata.solver import Solver
 from riata.stopping import Stopping, affordable
 
 
-class BaseLassoNet(SelectorMixin, PathModel):
+class BaseLassoNet(ColumnSelector, PathModel):
     """Common constructor, path and choice; subclasses say what the target looks like to the network."""
 
     def __init__(
@@ -37,6 +38,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
         network=None,
         M=10.0,
         embedding="auto",
+        categorical_features="from_dtype",
         adaptive="auto",
         lambda_start=None,
         lambda_seq=None,
@@ -66,6 +68,7 @@ class BaseLassoNet(SelectorMixin, PathModel):
         self.network = network
         self.M = M
         self.embedding = embedding
+        self.categorical_features = categorical_features
         self.adaptive = adaptive
         self.lambda_start = lambda_start
         self.lambda_seq = lambda_seq
@@ -166,27 +169,32 @@ class BaseLassoNet(SelectorMixin, PathModel):
     def module_(self) -> FittedModule:
         """The model at its point as a torch module, from rows of X to outputs on the scale of the target, in float64."""
         check_is_fitted(self, "point_")
+        if self._categories is not None:
+            raise AttributeError(
+                "module_ takes tensors of numbers, and X has columns of categories: encode them as 0/1 columns before fit, "
+                "with feature_groups, or use predict"
+            )
         parts = self._embedding, self._scaling, self._target_scaling
         return FittedModule(self.point_.weights, self._network, *parts)
 
     def _skip_coefficients(self) -> NDArray[np.float64]:
         """Return the skip weights on the original scale of X and of the target, (o, d).
 
-        A column that was expanded into pieces has no single slope: NaN, where it is in the model.
+        A column that was expanded into pieces or levels has no single slope: NaN, where it is in the model.
         """
         check_is_fitted(self, "point_")
         weights = self.point_.weights
         coefficients = np.zeros((weights.skip.shape[1], self.n_features_in_))
         scale = self._scaling.scale[weights.columns]
         slopes = weights.skip.T.astype(np.float64) / np.where(scale > 0, scale, np.inf)
-        single = self._embedding.n_pieces[weights.features] == 1
+        single = (self._embedding.n_pieces[weights.features] == 1) & ~self._embedding.marks[weights.columns]
         coefficients[:, weights.features] = np.where(single, slopes, np.nan)
         return coefficients * self._target_scaling.scale[:, None]
 
     def _output(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what the network says for rows of X, on the scale of the target, (n, o); always in float64."""
         check_is_fitted(self, "point_")
-        return self._output_of(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        return self._output_of(self._numbers(X))
 
     def _output_of(self, checked: NDArray[np.floating]) -> NDArray[np.float64]:
         weights = self.point_.weights
@@ -219,10 +227,12 @@ class BaseLassoNet(SelectorMixin, PathModel):
         return super()._settings()
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        X = self._encoded(X, reset=how.get("reset", True))
         return validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **how)
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
         """Check X, y and weights, and leave out rows of weight zero."""
+        self._categories = categories.learn(X, self.categorical_features, sample_weight)
         X, y = self._validated(X, y, ensure_min_samples=2)
         self._check_number()
         weights = check.sample_weight(sample_weight, len(X))
@@ -301,7 +311,8 @@ class BaseLassoNet(SelectorMixin, PathModel):
 
     def _effects(self, rows: Rows) -> effects.Effects | None:
         """Measure what each column shows by itself, where it may count."""
-        return effects.measure(rows.X[: rows.n_fit], rows.target[: rows.n_fit], rows.weights[: rows.n_fit])
+        n = rows.n_fit
+        return effects.measure(rows.X[:n], rows.target[:n], rows.weights[:n], self._n_levels())
 
     def _expansion(self) -> str | int | None:
         """How columns are to be expanded; "auto" leaves the lasso alone, and a module that has a width already."""
@@ -312,10 +323,13 @@ class BaseLassoNet(SelectorMixin, PathModel):
         """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
         how = self._expansion()
-        if how is None:
+        if how is None and self._categories is None:
             return embedding.identity(X.shape[1])
-        pieces = embedding.affordable_pieces(len(X)) if isinstance(how, str) else how
-        return embedding.learn(X, weights, pieces, None if seen is None or how != "auto" else seen.bent)
+        pieces = embedding.affordable_pieces(len(X)) if how is None or isinstance(how, str) else how
+        bent = np.zeros(X.shape[1], dtype=bool) if how is None else None
+        if how == "auto" and seen is not None:
+            bent = seen.bent
+        return embedding.learn(X, weights, pieces, bent, self._n_levels())
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)

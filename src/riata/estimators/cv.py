@@ -22,6 +22,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import check_random_state
 
 from riata import check, choose
+from riata.estimators import categories
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
 from riata.estimators.regressor import LassoNetRegressor
@@ -116,7 +117,7 @@ class CrossValidated(Supervised):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, without gaps. Column names of a data frame are kept.
+            Numbers, without gaps, and categories (``categorical_features``). Column names of a data frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
@@ -162,12 +163,15 @@ class CrossValidated(Supervised):
     # Steps of fit.
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        X, y = self._validated(X, y, ensure_min_samples=2)
+        self._categories = categories.learn(X, self.categorical_features, sample_weight)
+        checked, y = self._validated(X, y, ensure_min_samples=2)
         self._check_number()
         self._check_y(y, fitting=True)
-        weights = None if sample_weight is None else check.sample_weight(sample_weight, len(X))
+        weights = None if sample_weight is None else check.sample_weight(sample_weight, len(checked))
         names = getattr(self, "feature_names_in_", None)
-        return Rows(X if names is None else pd.DataFrame(X, columns=names), y, weights)
+        if self._categories is not None:  # every fold learns its own levels
+            return Rows(categories.as_frame(X), y, weights)
+        return Rows(checked if names is None else pd.DataFrame(checked, columns=names), y, weights)
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""
@@ -177,6 +181,8 @@ class CrossValidated(Supervised):
             raise ValueError("hidden_dims and M must hold at least one candidate each")
         names = self._single().get_params().keys()
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        if self._categories is not None:  # by type, some rows of a column might look like numbers
+            shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
             own = {"hidden_dims": shape, "M": M, "verbose": 0, "random_state": seed}

@@ -24,6 +24,11 @@ hidden_dims : tuple of int, default=(100,)
         so that a column whose effect rises and falls has a main effect to be seen by. "piecewise" expands every column, an
         integer does so with that many pieces; "auto" expands the columns whose effect on the target a straight line hardly
         shows, and none for M = 0, the lasso. An expanded column costs as much as its pieces.
+    categorical_features : "from_dtype", sequence or None, default="from_dtype"
+        Columns that hold categories, each of which is one feature with a row of weights for every level: those of a data frame
+        (pandas or polars) that hold text or have a type of categories, or the columns given by name, by position or by a mask;
+        None for none. Levels are those of the rows given to ``fit``, a missing value among them; those of a single row count as
+        one level, and one that ``fit`` has not seen counts as an average row.
     adaptive : "auto" or float, default="auto"
         Exponent of an adaptive penalty. At each point the price of a feature is its cost times (mean / own norm of linear
         weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk

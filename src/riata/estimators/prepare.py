@@ -34,12 +34,16 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
 
 
 def prices(embedded: Embedding, seen: Effects | None, ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Price features by the pieces they have become and, if effects are to count, by what they show.
+    """Price features by the pieces or levels they have become and, if effects are to count, by what they show.
 
-    All features of a group have one price: its mean number of pieces, times what its clearest feature costs.
+    The levels of a column of noise pull √levels as much at the linear part as one column does, and ``levels`` times as much at
+    the hidden layers; differences that are there pull √levels as much at these as a straight effect of the same variance. A
+    column of L levels therefore costs √L where they clearly differ, and up to √L times more where they do not.
+    All features of a group have one price: the mean for their size, times what its clearest feature costs.
     """
-    pieces = embedded.n_pieces.astype(np.float64)
-    shown = np.ones(len(pieces)) if seen is None else seen.prices()
+    levels = np.sqrt(embedded.n_levels)
+    pieces = np.where(levels > 1, levels, embedded.n_pieces)
+    shown = np.ones(len(pieces)) if seen is None else seen.prices(levels)
     if ids is None:
         return pieces * shown
     lowest = np.full(ids.max() + 1, np.inf)

@@ -186,6 +186,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check.one_of("covariance", self.covariance, tuple(gaussian.COVARIANCES))
         if not get_tags(inner.last_step(self.estimator)).target_tags.required:
             raise ValueError(f"estimator must predict a target from features; {self.estimator!r} needs none")
+        if not isinstance(inner.given(self.estimator, "categorical_features"), str | None):
+            raise ValueError("knockoffs are numbers: encode categories as 0/1 columns, with feature_groups")
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"fit of {type(self.estimator).__name__} takes no sample_weight: leave it out")
 

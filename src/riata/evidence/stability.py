@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from riata import check
+from riata.estimators import categories
+from riata.estimators.selector import ColumnSelector
 from riata.evidence import bounds, inner
 from riata.jobs import Job, run
 
@@ -24,7 +25,7 @@ Ids = NDArray[np.int64]
 _THRESHOLD = 0.75  # where neither a threshold nor a number of features is given
 
 
-class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     """Select features that are picked again and again from halves of the rows, with a bound on false selections.
 
     The rows are split at random into two halves, again and again. On each half the estimator ranks the features, and the q most
@@ -124,7 +125,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, without gaps. Column names of a data frame are kept.
+            Numbers, without gaps, and categories where the estimator takes them. Column names of a data frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target. Halves of the rows of a classifier keep the shares of the classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -184,9 +185,20 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Check the table and the target; a table with names keeps them."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, ensure_min_samples=4)
+        which = getattr(inner.last_step(self.estimator), "categorical_features", None)
+        self._categories = categories.learn(X, which)
+        numbers, y = validate_data(
+            self,
+            self._encoded(X, reset=True),
+            y,
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            ensure_min_samples=4,
+        )
+        if self._categories is not None:  # every half learns its own levels
+            return categories.as_frame(X), y
         names = getattr(self, "feature_names_in_", None)
-        return X if names is None else pd.DataFrame(X, columns=names), y
+        return numbers if names is None else pd.DataFrame(numbers, columns=names), y
 
     def _check_weights(self, sample_weight: Any, n: int) -> Floats | None:
         if sample_weight is None:
