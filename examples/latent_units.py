@@ -54,7 +54,7 @@ def follow(
     n = len(X) * 3 // 4
     data = HiddenEntries(X[:n], 100, random_state=seed)
     val = HiddenEntries(X[n:], 500, fixed=True, random_state=seed + 1)
-    return model, path(model, hidden_error, data, val=val, path_multiplier=1.1, verbose=verbose, **effort)
+    return model, path(model, hidden_error, data, val=val, verbose=verbose, **effort)
 
 
 def draw(model: SparseUnits, found: Path, X: torch.Tensor) -> Figure:
@@ -94,10 +94,11 @@ def main() -> None:
     given = parser.parse_args()
     for seed in range(given.seeds):
         if given.factors:
-            model, found = follow(simulated(given.factors, seed), 32, 2 * given.factors, seed, epochs=(60, 3), refit=20)
+            effort = {"path_multiplier": 1.15, "epochs": (60, 8), "refit": 25}
+            model, found = follow(simulated(given.factors, seed), 32, 2 * given.factors, seed, **effort)
         else:
             X = pictures("cuda" if torch.cuda.is_available() else "cpu")
-            model, found = follow(X, 128, 24, seed, verbose=1, epochs=(60, 3), refit=10)
+            model, found = follow(X, 128, 24, seed, verbose=1, path_multiplier=1.1, epochs=(60, 3), refit=10)
         elbow, chosen = pick(found, "elbow"), pick(found, "1se")
         losses = {int(k): min(p.val_loss for p in found if p.n_selected == k) for k in np.unique(found.n_selected)}
         print(f"seed {seed}: elbow {elbow.n_selected}, one standard error {chosen.n_selected}", flush=True)

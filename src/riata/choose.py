@@ -94,9 +94,11 @@ def at_lambda(path: Path, lambda_: float, fewest: int = 0) -> int:
 def elbow(path: Path) -> int:
     """Position of the point farthest below the straight line from the densest to the emptiest, losses against numbers.
 
-    Losses are those of validation rows, where there are any. Of points with the same number the one with the lowest counts.
+    Losses are those of validation rows, where there are any, and where all are positive their logarithms: a unit is worth what
+    it takes away of what the others leave. Of points with the same number the one with the lowest counts.
     """
     losses = np.array([point.loss if np.isnan(point.val_loss) else point.val_loss for point in path])
+    losses = np.log(losses) if (losses > 0).all() else losses
     counts = path.n_selected
     lowest = {k: np.flatnonzero(counts == k)[losses[counts == k].argmin()] for k in np.unique(counts)}
     at = np.array(list(lowest.values()))
