@@ -35,8 +35,8 @@ def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None)
     select : {"1se", "best", "elbow"} or float, default="1se"
         The sparsest point within one standard error of the lowest validation loss, the one with the lowest, the one where the
         loss begins to rise (the farthest below a straight line from the densest to the emptiest, logarithms of losses
-        against numbers of units), or the last whose λ does not exceed a number. The standard error is that of the lowest loss itself: where
-        every point is trained anew, two of them differ by more than their rows would tell.
+        against numbers of units), or the last whose λ does not exceed a number. The standard error is that of the lowest
+        loss itself: where every point is trained anew, two of them differ by more than their rows would tell.
     n_units : int, optional
         Pick the densest point with at most so many units instead.
 
