@@ -37,7 +37,7 @@ def network() -> nn.Sequential:
 def loaders(seed: int, quick: bool, device: str) -> list[DataLoader]:
     """Deal the digits out to training, validation and test."""
     digits = datasets.load("mnist_10k")
-    order = np.random.default_rng(seed).permutation(len(digits.X))[: 1000 if quick else None]
+    order = np.random.default_rng(seed).permutation(len(digits.X))[: 500 if quick else None]
     X = torch.tensor(digits.X[order].reshape(-1, 1, 28, 28) / 255, dtype=torch.float32, device=device)
     y = torch.tensor(digits.y[order].astype(np.int64), device=device)
     parts = np.split(np.arange(len(order)), [int(0.7 * len(order)), int(0.8 * len(order))])
@@ -73,7 +73,7 @@ def run(seed: int, quick: bool) -> tuple[SparseUnits, list[tuple[int, float]], i
     train, val, test = loaders(seed, quick, device)
     example = next(iter(val))[0]
     model = SparseUnits(network().to(device), units="0", through=["1"], into="3", example=example)
-    effort = {"epochs": (3, 1), "refit": 1} if quick else {"epochs": (40, 3), "refit": 15}
+    effort = {"epochs": (3, 1), "refit": 1, "path_multiplier": 1.3} if quick else {"epochs": (40, 3), "refit": 15}
     found = path(model, nn.CrossEntropyLoss(reduction="none"), train, val=val, verbose=1, **effort)
     curve = []
     for point in found:

@@ -39,7 +39,11 @@ class Select(Callback):
 
     def on_train_begin(self, net, **kwargs):
         """Attach to the optimizer, which skorch has just made."""
-        Attached(net.module_, self.penalty, self.M, net.optimizer_)
+        self.attached_ = Attached(net.module_, self.penalty, self.M, net.optimizer_)
+
+    def on_train_end(self, net, **kwargs):
+        """Leave the optimizer alone, should training go on some day."""
+        self.attached_.remove()
 
 
 def main(max_epochs: int = 60) -> tuple[float, int]:

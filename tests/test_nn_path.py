@@ -40,6 +40,12 @@ class Model(nn.Module):
         return skip + self.rest(hidden)
 
 
+def frozen() -> Model:
+    model = Model()
+    model.input.skip.weight.requires_grad_(False)
+    return model
+
+
 def table(n: int = 400, d: int = 12) -> TensorDataset:
     X = torch.randn(n, d)
     return TensorDataset(X, X[:, :1] + X[:, 1:2] * 0.7 + (X[:, 2:3] > 0) + 0.1 * torch.randn(n, 1))
@@ -115,9 +121,43 @@ def test_an_interrupted_path_keeps_its_points():
                 raise KeyboardInterrupt
             return iter(DataLoader(table(50), 50))
 
+    model = Model()
     with pytest.warns(RuntimeWarning, match="interrupted: the path ends"):
-        found = path(Model(), row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
+        found = path(model, row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
     assert len(found) > 1
+    assert model.training
+    for name, weight in model.state_dict().items():  # the model is at the last of them
+        assert torch.equal(weight, found[-1].state[name])
+
+
+def test_short_batches_count_for_their_rows():
+    X, y = table(60).tensors
+    y[50:] += 100
+    batches = [(X[:50], y[:50]), (X[50:], y[50:])]
+    rows, means = (
+        path(copy.deepcopy(Model()), loss, batches, val=batches, lambda_seq=[0.1], epochs=(1, 1))[0]
+        for loss in (row_errors, nn.functional.mse_loss)
+    )
+    assert means.val_loss == pytest.approx(rows.val_loss, rel=0.05)  # another start
+
+
+def test_one_mean_has_no_standard_error():
+    batch = [table(60).tensors]
+    found = path(Model(), nn.functional.mse_loss, batch, val=batch, **QUICK)
+    with pytest.raises(ValueError, match="reduction='none'"):
+        pick(found)
+    assert pick(found, "best").n_selected > 0
+    with pytest.raises(ValueError, match="at most 3 units: it ends with"):
+        pick(found[:2], n_units=3)
+
+
+def test_modes_of_parts_are_left_as_they_were():
+    model = Model()
+    model.rest.insert(1, nn.BatchNorm1d(8).eval())
+    statistics = model.rest[1].running_mean.clone()
+    path(model, row_errors, DataLoader(table(60), 30), **QUICK)
+    assert model.training and not model.rest[1].training
+    assert torch.equal(model.rest[1].running_mean, statistics)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +172,8 @@ def test_an_interrupted_path_keeps_its_points():
         ({"epochs": (0, 1)}, ValueError, "epochs"),
         ({"path_multiplier": 1.0}, ValueError, "path_multiplier"),
         ({"optimizer": lambda ps: torch.optim.AdamW(ps)}, ValueError, "weight_decay"),
+        ({"model": frozen()}, ValueError, "requires_grad=False"),
+        ({"model": LassoInput(12, 4, 1, costs=[0.0] * 12)}, ValueError, "all costs are 0"),
     ],
 )
 def test_bad_input_is_refused(change, error, message):
@@ -189,6 +231,22 @@ def test_an_exported_model_is_smaller_and_says_the_same(flat, training):
     again = pickle.loads(pickle.dumps(small))
     torch.testing.assert_close(again(X), small(X))
     assert small.selected.all() and small.export().model.conv1.out_channels == 3
+
+
+def test_a_model_that_was_moved_is_exported_and_a_probe_leaves_no_trace():
+    net = Convolutional()
+    net.norm.eval()
+    model = SparseUnits(net, "conv1", "conv2", ["norm", "act"], example=torch.randn(4, 1, 8, 8))
+    assert net.training and not net.norm.training
+    assert torch.equal(net.norm.running_mean, torch.zeros(6))
+    small = without(model.double(), [2]).export()
+    assert small.model.conv1.weight.dtype == torch.float64
+
+
+def test_units_of_a_linear_layer_lie_along_the_last_axis():
+    net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))
+    model = SparseUnits(net, "0", "2", ["1"], example=torch.randn(4, 7, 3))
+    assert model(torch.randn(4, 7, 3)).shape == (4, 7, 2) and model.hierarchy.n_units == 5
 
 
 def test_units_that_are_heard_elsewhere_are_not_left_out():

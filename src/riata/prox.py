@@ -163,7 +163,9 @@ class _Row:
 
     def __init__(self, a: Tensor, d: Tensor, c: Tensor, size: Tensor, lambda_: Tensor, M: Tensor):
         self.a, self.d, self.c, self.size, self.lambda_, self.M = a, d, c, size, lambda_, M
-        self.least, self.flattest = a.min(-1)  # the entry that comes to its limit first
+        self.least = a.amin(-1)
+        # The entry that comes to its limit first; of several the one with most to lose.
+        self.flattest = torch.where(a == self.least.unsqueeze(-1), c.abs(), -1.0).argmax(-1)
 
     def root(self) -> Tensor:
         """Find β: from below, where each entry by itself, and all if they were as steep as the steepest, would have it."""

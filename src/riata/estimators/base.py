@@ -167,7 +167,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     @property
     def module_(self) -> FittedModule:
-        """The model at its point as a torch module, from rows of X to outputs on the scale of the target, in float64."""
+        """The model at its point as a torch module, from rows of X to outputs on the scale of the target, in float64.
+
+        Outputs are what ``predict`` begins with: logits of classes, logarithms where a loss predicts exp(output).
+        """
         check_is_fitted(self, "point_")
         if self._categories is not None:
             raise AttributeError(

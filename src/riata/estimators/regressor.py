@@ -51,7 +51,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
 
     >>> from torch import nn
     >>> def network(n_inputs, n_outputs):
-    ...     return nn.Sequential(nn.Linear(n_inputs, 20), nn.LayerNorm(20), nn.GELU(), nn.Linear(20, n_outputs))
+    ...     return nn.Sequential(nn.Linear(n_inputs, 20), nn.GELU(), nn.Linear(20, n_outputs))
     >>> model = LassoNetRegressor(network=network, n_features_to_select=4, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.3)
     True
@@ -105,7 +105,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         For squared error and Huber this is R². For absolute error and quantiles it is the same with the pinball loss, averaged
         over levels (:func:`sklearn.metrics.d2_pinball_score`), for Poisson, gamma and Tweedie with the deviance
         (:func:`sklearn.metrics.d2_tweedie_score`). A function, and a list of losses, have no such share: there it is minus the
-        mean loss, as it is minimised on the scale of training.
+        mean loss on the scale of training, with kinks as they are and Huber's ``delta`` in plain standard deviations.
         """
         linear = self._output(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)

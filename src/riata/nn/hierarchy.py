@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from riata import check
 from riata.nn.steps import step_sizes
 from riata.prox import Groups, prox_entries, prox_rows
 
@@ -77,6 +78,9 @@ class Hierarchy:
         if len(prices) != self.n_units or not bool((prices.isfinite() & (prices >= 0)).all()):
             raise ValueError(f"costs must be {self.n_units} finite numbers, none of them negative; got {costs}")
         self.groups, self.costs = ids, prices
+        units = Groups(ids, self.n_units)
+        if not torch.equal(units.spread(units.lead(prices)), prices):
+            raise ValueError("costs must be the same for all units of a group")
 
     @staticmethod
     def _length(weight: Tensor, axis: int) -> int:
@@ -172,14 +176,14 @@ class Hierarchy:
         self, skip: Tensor, first: Tensor, steps: Sequence[_Step], price: Tensor, M: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Apply the operator with one step size per entry; the rows of a group are laid end to end."""
-        each = [self._rows(step.expand_as(weight), axis) for step, weight, axis in steps]
+        short = torch.finfo(skip.dtype).tiny ** 0.25  # a step of zero, as at the start of a warm-up, has no reciprocal
+        each = [self._rows(step.clamp_min(short).expand_as(weight), axis) for step, weight, axis in steps]
         k = len(self.skip)
         of_skip, of_first = torch.cat(each[:k], -1), torch.cat(each[k:], -1)
         if self.groups is None:
             return prox_entries(skip, first, (of_skip, of_first), price, M)
         end_to_end = _EndToEnd(self._units())
-        # What fills a short group up has no weight, and a step so short that it plays no part.
-        short = torch.finfo(skip.dtype).tiny ** 0.25
+        # What fills a small group up has no weight, and a step so short that it plays no part.
         found = prox_entries(
             end_to_end.join(skip, 0.0),
             end_to_end.join(first, 0.0),
@@ -250,7 +254,7 @@ def hier_prox_(modules: Any, lambda_: float | Tensor, M: float, optimizer: Optim
     0
     """
     _check("lambda_", lambda_)
-    _check("M", M)
+    check.number("M", M, high=1e6)
     for hierarchy in hierarchies(modules):
         hierarchy.prox_(lambda_, float(M), optimizer)
 
@@ -258,6 +262,9 @@ def hier_prox_(modules: Any, lambda_: float | Tensor, M: float, optimizer: Optim
 def hierarchies(modules: Any) -> list[Hierarchy]:
     """Return every hierarchy of some modules, each once."""
     found = list({id(h): h for h in _each(modules)}.values())
+    weights = [id(weight) for hierarchy in found for weight, _ in hierarchy._named()]
+    if len(set(weights)) < len(weights):
+        raise ValueError("two hierarchies share a weight: each weight can be in one part of one hierarchy only")
     if not found:
         raise ValueError(
             "there is no hierarchy here: use a LassoInput as the first layer, or set `model.hierarchy = Hierarchy(skip=..., "
@@ -301,5 +308,5 @@ def _weight(part: Any) -> Any:
 
 def _check(name: str, value: float | Tensor) -> None:
     number = torch.as_tensor(value, dtype=torch.float64)
-    if bool(number.isnan().any()) or bool((number < 0).any()):
-        raise ValueError(f"{name} must not be negative or NaN; got {value}")
+    if not bool((number.isfinite() & (number >= 0)).all()):
+        raise ValueError(f"{name} must be finite and not negative; got {value}")

@@ -18,7 +18,7 @@ class HierProx(Callback):
     Parameters
     ----------
     lambda_ : float
-        The penalty.
+        The penalty; may be changed between batches.
     M : float, default=10
         Hierarchy coefficient.
     """
@@ -34,11 +34,20 @@ class HierProx(Callback):
             own = [pair for pair in hierarchies(pl_module) if id(pair.skip[0]) in held]
             if own:
                 self._attached.append(Attached(own, self.lambda_, self.M, optimizer))
+        if not self._attached:
+            raise ValueError(
+                "no optimizer holds the weights of a hierarchy: configure_optimizers must take all parameters"
+            )
 
-    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *args: Any) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any) -> None:
+        """Pass the penalty on."""
+        for attached in self._attached:
+            attached.lambda_ = self.lambda_
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Log how many units are left."""
         n_selected = sum(pair.n_selected for pair in hierarchies(pl_module))
-        pl_module.log("n_selected", float(n_selected), prog_bar=True, on_step=False, on_epoch=True)
+        pl_module.log("n_selected", float(n_selected), prog_bar=True)
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Leave the optimizers alone again."""

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from riata import check
-from riata.nn.hierarchy import hier_prox_, hierarchies
+from riata.nn.hierarchy import Hierarchy, hier_prox_, hierarchies
+from riata.nn.modes import evaluating, kept_modes
 from riata.nn.points import ModulePoint
 from riata.nn.steps import HeavyBall
 from riata.path import Grid, Path, SparseWeights, Stride, mean_and_error
@@ -55,8 +56,9 @@ def path(
         A model with a :class:`LassoInput`, a :class:`SparseUnits`, or any other :class:`Hierarchy` as an attribute
         ``hierarchy`` of it or of one of its parts. It is trained in place, and ends where the path does.
     loss : callable
-        ``loss(output, target)``: one number for each row, (n,), or their mean. With one for each row, points can be compared
-        row by row, which makes ``pick(path, "1se")`` sharper. Of more axes the mean is taken.
+        ``loss(output, target)``: one number for each row, (n,), or their mean. With one for each row the standard error of
+        a validation loss is known, which ``pick(path, "1se")`` needs; of means only those of batches are. Of more axes the
+        mean is taken.
     data : DataLoader or other iterable
         Batches: ``(input, target)``, ``(input, ..., target)``, or the input alone, which is then the target as well. Must give
         all rows anew each time it is gone through.
@@ -104,10 +106,9 @@ def path(
     grid = Grid(multiplier, start, check.lambda_seq(lambda_seq))
     trainer = _Trainer(model, loss, data, val, M, gamma, check.whole("patience", patience, 1), optimizer)
     walk = _Walk(trainer, grid, passes[1], refit, until)
-    with PathProgress(trainer.n_units, until=until, shown=bool(verbose)) as progress:
+    with kept_modes(model), PathProgress(trainer.n_units, until=until, shown=bool(verbose)) as progress:
         try:
-            trainer.train_dense(passes[0])
-            walk.go(progress)
+            walk.go(passes[0], progress)
         except KeyboardInterrupt:
             if not walk.points:
                 raise
@@ -117,9 +118,7 @@ def path(
                 RuntimeWarning,
                 stacklevel=2,
             )
-    losses = walk.points[0].val_losses
-    weights = None if losses is None else np.full(len(losses), 1 / len(losses))
-    return Path(walk.points, multiplier=multiplier, val_weights=weights, visited=walk.visited)
+    return Path(walk.points, multiplier=multiplier, val_weights=walk.val_weights, visited=walk.visited)
 
 
 class _Trainer:
@@ -141,6 +140,13 @@ class _Trainer:
         self.pairs = hierarchies(model)
         self.n_units = sum(pair.n_units for pair in self.pairs)
         own = {id(w) for pair in self.pairs for w in (*pair.skip, *pair.first)}
+        if not all(w.requires_grad for pair in self.pairs for w, _ in pair._named()):
+            raise ValueError(
+                "a weight of a hierarchy has requires_grad=False: it must be trained, or be in no hierarchy"
+            )
+        if not any(bool((pair.costs > 0).any()) for pair in self.pairs):
+            raise ValueError("all costs are 0: no unit would ever leave; give some of them a price")
+        self._asleep = [part for part in model.modules() if model.training and not part.training]
         self._decayed = [w for w in model.parameters() if w.ndim > 1 and id(w) not in own and w.requires_grad]
         parameters = [w for w in model.parameters() if w.requires_grad]
         self.optimizer = HeavyBall(parameters, hierarchies=self.pairs) if make is None else make(parameters)
@@ -152,7 +158,7 @@ class _Trainer:
 
     def train(self, lambda_: Tensor | float) -> None:
         """Pass once over the data."""
-        self.model.train()
+        self._wake()
         for inputs, target in self._batches(self.data):
             self.optimizer.zero_grad()
             objective = self._losses(self.model(*inputs), target).mean()
@@ -167,28 +173,41 @@ class _Trainer:
             for pair, price in zip(self.pairs, self._split(lambda_), strict=True):
                 hier_prox_(pair, price, self.M, self.optimizer)
 
-    def train_dense(self, n_epochs: int, lambda_: Tensor | float = 0.0) -> None:
-        """Train without a penalty; with rows to validate on, until they get no better, and back to the best weights."""
-        best, kept, since = float("inf"), None, 0
-        for _ in range(n_epochs):
+    def _wake(self) -> None:
+        """Go to training mode, but for parts that were in evaluation mode by themselves."""
+        self.model.train()
+        for part in self._asleep:
+            part.training = False
+
+    def train_dense(self, n_epochs: int, lambda_: Tensor | float = 0.0) -> int:
+        """Train without a penalty; with rows to validate on, until they get no better, and back to the best weights.
+
+        Returns the number of passes.
+        """
+        best, kept, since, n_passes = float("inf"), None, 0, 0
+        while n_passes < n_epochs and since < self.patience:
             self.train(lambda_)
+            n_passes += 1
             if self.val is None:
                 continue
-            loss = self.losses(self.val).mean()
+            loss = _mean(self.losses(self.val))
             since = 0 if loss < best else since + 1
             if loss < best:
                 best, kept = loss, self.snapshot()
-            if since >= self.patience:
-                break
         if kept is not None:
             self.restore(kept)
+        return n_passes
 
     @torch.no_grad()
     def losses(self, data: Iterable[Any]) -> Floats:
-        """Return the losses of all rows; of all batches, where ``loss`` gives means."""
-        self.model.eval()
-        found = [self._losses(self.model(*inputs), target).reshape(-1) for inputs, target in self._batches(data)]
-        return torch.cat(found).double().cpu().numpy()
+        """Return losses and weights, (·, 2): of all rows; of all batches, by their size, where ``loss`` gives means."""
+        found = []
+        with evaluating(self.model):
+            for inputs, target in self._batches(data):
+                losses = self._losses(self.model(*inputs), target).double().cpu()
+                n = len(inputs[0]) if losses.ndim == 0 else 1
+                found.append(torch.stack([losses.reshape(-1), torch.full_like(losses.reshape(-1), n)], 1))
+        return torch.cat(found).numpy()
 
     def snapshot(self) -> tuple[Any, Any]:
         return copy.deepcopy(self.model.state_dict()), copy.deepcopy(self.optimizer.state_dict())
@@ -197,38 +216,40 @@ class _Trainer:
         self.model.load_state_dict(kept[0])
         self.optimizer.load_state_dict(copy.deepcopy(kept[1]))
 
-    def refitted(self, n_epochs: int) -> _Trainer:
-        """Return a trainer of a copy of the model, trained again on the units that are in, without a penalty."""
+    def refitted(self, n_epochs: int) -> tuple[_Trainer, int]:
+        """Train a copy of the model again on the units that are in, without a penalty; also return the number of passes."""
         other = _Trainer(
             copy.deepcopy(self.model), self.loss, self.data, self.val, self.M, self.gamma, self.patience, self.make
         )
         out = torch.from_numpy(~self.selected).to(self.pairs[0].skip[0].device)
-        other.train_dense(n_epochs, torch.where(out, _OUT, 0.0))
-        return other
+        return other, other.train_dense(n_epochs, torch.where(out, _OUT, 0.0))
 
     def highest(self) -> float:
         """Return the λ above which no unit would come in, were all of them out and the other weights as they are."""
         kept = self.snapshot()
-        with torch.no_grad():
-            for weight in (w for pair in self.pairs for w in (*pair.skip, *pair.first)):
-                weight.zero_()
-        self.model.train()
-        self.model.zero_grad()
-        n_batches = 0
-        for inputs, target in self._batches(self.data):
-            self._losses(self.model(*inputs), target).mean().backward()
-            n_batches += 1
-        found = 0.0
-        for pair in self.pairs:
-            skip, first = (
-                torch.cat([pair._rows(w.grad, axis) for w in weights if w.grad is not None], -1)
-                for weights, axis in zip((pair.skip, pair.first), pair.dims, strict=True)
-            )
-            force = (skip.norm(dim=-1) + self.M * first.abs().sum(-1)) / pair.costs.to(skip)
-            found = max(found, float(force[force.isfinite()].max()) / n_batches)
-        self.model.zero_grad()
-        self.restore(kept)
-        return found
+        try:
+            with torch.no_grad():
+                for weight, _ in (each for pair in self.pairs for each in pair._named()):
+                    weight.zero_()
+            self._wake()
+            self.model.zero_grad()
+            n_batches = 0
+            for inputs, target in self._batches(self.data):
+                self._losses(self.model(*inputs), target).mean().backward()
+                n_batches += 1
+            return max(self._force(pair) for pair in self.pairs) / n_batches
+        finally:
+            self.model.zero_grad()
+            self.restore(kept)
+
+    def _force(self, pair: Hierarchy) -> float:
+        """Return the λ that would just keep the unit out that wants in most, given the gradient."""
+        skip, first = (
+            torch.cat([pair._rows(w.grad if w.grad is not None else torch.zeros_like(w), axis) for w in weights], -1)
+            for weights, axis in zip((pair.skip, pair.first), pair.dims, strict=True)
+        )
+        force = (skip.norm(dim=-1) + self.M * first.abs().sum(-1)) / pair.costs.to(skip)
+        return float(torch.where(pair.costs.to(skip) > 0, force, 0.0).max())
 
     def _split(self, lambda_: Tensor | float) -> Sequence[Tensor | float]:
         """Return λ for each hierarchy, given one number, or one for each unit of all of them."""
@@ -257,7 +278,7 @@ class _Trainer:
             yield (moved, moved[0]) if len(moved) == 1 else (moved[:-1], moved[-1])
         if empty:
             raise ValueError(
-                "data gave no batches: it must give all rows each time it is gone through, as a DataLoader does and a "
+                "data, or val, gave no batches: it must give all rows each time it is gone through, as a DataLoader does and a "
                 "generator does not"
             )
 
@@ -270,22 +291,28 @@ class _Walk:
         self.floor = max(until, int(sum((pair.costs == 0).sum() for pair in trainer.pairs)))
         self.points: list[ModulePoint] = []
         self.visited: list[float] = []
+        self.val_weights: Floats | None = None
 
-    def go(self, progress: PathProgress) -> None:
-        """Raise λ until as few units are left as were asked for."""
-        self.record(0.0, progress)
+    def go(self, n_dense: int, progress: PathProgress) -> None:
+        """Train the dense model, then raise λ until as few units are left as were asked for."""
         trainer = self.trainer
-        stride = Stride(self.grid, np.array([self.first()]))
-        for proposed in stride:
-            lambda_ = float(proposed[0])
-            kept, before = trainer.snapshot(), trainer.selected
-            self.stay(lambda_)
-            if stride.accepts(int((before ^ trainer.selected).sum()), int(before.sum())):
-                self.record(lambda_, progress)
-            else:
-                trainer.restore(kept)
-            if self.points[-1].n_selected <= self.floor:
-                break
+        self.record(0.0, trainer.train_dense(n_dense), progress)
+        kept = trainer.snapshot()
+        try:
+            stride = Stride(self.grid, np.array([self.first()]))
+            for proposed in stride:
+                lambda_, before = float(proposed[0]), trainer.selected
+                self.stay(lambda_)
+                if stride.accepts(int((before ^ trainer.selected).sum()), int(before.sum())):
+                    self.record(lambda_, self.n_epochs, progress)
+                    kept = trainer.snapshot()
+                else:
+                    trainer.restore(kept)
+                if self.points[-1].n_selected <= self.floor:
+                    break
+        except KeyboardInterrupt:
+            trainer.restore(kept)
+            raise
 
     def first(self) -> float:
         """Return a λ at which hardly any unit leaves."""
@@ -309,27 +336,31 @@ class _Walk:
         for _ in range(self.n_epochs):
             self.trainer.train(lambda_)
 
-    def record(self, lambda_: float, progress: PathProgress) -> None:
+    def record(self, lambda_: float, n_passes: int, progress: PathProgress) -> None:
         """Keep a point; of those before the first departure only the last, and of equal selections one if trained again."""
         trainer = self.trainer
         self.visited += [lambda_] * (lambda_ > 0)
         chosen, points = trainer.selected, self.points
         if points and self.refit and (points[-1].selected == chosen).all():
             return
-        if len(points) > 1 and self.grid.seq is None and points[-1].n_selected == points[0].n_selected == chosen.sum():
-            points.pop()
+        again = len(points) > 1 and points[-1].n_selected == points[0].n_selected == chosen.sum()
         if self.refit and lambda_ and chosen.any():
-            trainer = trainer.refitted(self.refit)
-        points.append(self.point(trainer, lambda_, chosen))
-        progress(points[-1])
+            trainer, n_more = trainer.refitted(self.refit)
+            n_passes += n_more
+        point = self.point(trainer, lambda_, n_passes, chosen)
+        if again and self.grid.seq is None:
+            points.pop()
+        points.append(point)
+        progress(point)
 
-    def point(self, trainer: _Trainer, lambda_: float, chosen: NDArray[np.bool_]) -> ModulePoint:
+    def point(self, trainer: _Trainer, lambda_: float, n_passes: int, chosen: NDArray[np.bool_]) -> ModulePoint:
         """Look at a model."""
-        losses = trainer.losses(trainer.data)
-        val_losses = None if trainer.val is None else trainer.losses(trainer.val)
-        val_loss, error = float("nan"), float("nan")
-        if val_losses is not None:
-            val_loss, error = mean_and_error(val_losses, np.full(len(val_losses), 1 / len(val_losses)))
+        loss = _mean(trainer.losses(trainer.data))
+        val_losses, val_loss, error = None, float("nan"), float("nan")
+        if trainer.val is not None:
+            val_losses, weights = trainer.losses(trainer.val).T
+            self.val_weights = weights / weights.sum()
+            val_loss, error = mean_and_error(val_losses, self.val_weights)
         with torch.no_grad():
             penalty = float(sum(pair.penalty(lambda_) for pair in trainer.pairs))
             penalty += self.trainer.gamma * float(sum(w.square().sum() for w in trainer._decayed))
@@ -338,16 +369,21 @@ class _Walk:
             lambda_=lambda_,
             selected=chosen,
             n_selected=len(where),
-            loss=float(losses.mean()),
+            loss=loss,
             val_loss=val_loss,
             val_loss_se=error,
             penalty=penalty,
-            objective=float(losses.mean()) + penalty,
-            n_iters=self.n_epochs,
+            objective=loss + penalty,
+            n_iters=n_passes,
             weights=SparseWeights(where, where, _skip_norms(trainer)[where], np.empty((len(where), 0)), np.empty(0)),
             val_losses=val_losses,
             state={name: value.detach().cpu().clone() for name, value in trainer.model.state_dict().items()},
         )
+
+
+def _mean(losses: Floats) -> float:
+    """Return the mean of losses with their weights, (·, 2)."""
+    return float(np.average(losses[:, 0], weights=losses[:, 1]))
 
 
 def _skip_norms(trainer: _Trainer) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
 from torch import Tensor
 
 from riata import check, choose
@@ -46,10 +47,23 @@ def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None)
         ``model.load_state_dict(point.state)`` takes the model there.
     """
     if n_units is not None:
-        return path[choose.at_most(path, check.whole("n_units", n_units))]
+        fewest = int(path.n_selected.min())
+        if check.whole("n_units", n_units) < fewest:
+            raise ValueError(
+                f"no point of the path has at most {n_units} units: it ends with {fewest}; lower until, or costs"
+            )
+        return path[choose.at_most(path, n_units)]
     if select == "elbow":
         return path[choose.elbow(path)]
     if isinstance(select, str):
         check.one_of("select", select, ("1se", "best", "elbow"))
-        return path[choose.best(path) if select == "best" else choose.one_standard_error(path, paired=False)]
+        best = path[choose.best(path)]
+        if select == "best":
+            return best
+        if not np.isfinite(best.val_loss_se):
+            raise ValueError(
+                "one validation loss has no standard error: give path a loss of one number for each row (reduction='none'), "
+                'or select="best"'
+            )
+        return path[choose.one_standard_error(path, paired=False)]
     return path[choose.at_lambda(path, check.number("select", select))]

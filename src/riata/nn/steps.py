@@ -47,6 +47,12 @@ class HeavyBall(Optimizer):
             raise ValueError(f"lr must be positive; got {lr}")
         super().__init__(params, {"lr": lr})
         self._pairs = list(hierarchies)
+        known = {id(weight) for group in self.param_groups for weight in group["params"]}
+        if any(id(weight) not in known for pair in self._pairs for weight, _ in pair._named()):
+            raise ValueError("hierarchies hold weights that are not among params: pass all parameters of the model")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_pairs": self._pairs}
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> Any:  # type: ignore[override]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from riata.nn.hierarchy import Hierarchy
+from riata.nn.modes import evaluating
 
 __all__ = ["SparseUnits"]
 
@@ -58,6 +59,8 @@ class SparseUnits(nn.Module):
     (torch.Size([5, 10]), 8)
     """
 
+    _example: Tensor
+
     def __init__(
         self,
         model: nn.Module,
@@ -82,7 +85,7 @@ class SparseUnits(nn.Module):
         response, output = self._probe(example)
         self.skip = nn.Linear(response.shape[1], output[0].numel(), bias=False).to(response)
         self.hierarchy = Hierarchy(self.skip, takers, groups=groups, costs=costs)
-        self._example = example[:2].detach().clone()
+        self.register_buffer("_example", example[:2].detach().clone(), persistent=False)
 
     def _layer(self, name: str, kinds: tuple[type[nn.Module], ...]) -> Any:
         known = dict(self.model.named_modules())
@@ -96,11 +99,8 @@ class SparseUnits(nn.Module):
     @torch.no_grad()
     def _probe(self, example: Tensor) -> tuple[Tensor, Tensor]:
         """Run the model once, and check that the units arrive where they are said to."""
-        was_training = self.model.training
-        try:
+        with evaluating(self.model):
             response, output = self._both(example)
-        finally:
-            self.model.train(was_training)
         n_units = len(self._layer(self.units, _MAKERS).weight)
         if response.shape[1] != n_units:
             raise ValueError(
@@ -119,7 +119,11 @@ class SparseUnits(nn.Module):
             handle.remove()
         if len(seen) != 1:
             raise ValueError(f"layer {self._last!r} ran {len(seen)} times in one pass: its units must be made once")
-        return seen[0].flatten(2).mean(-1) if seen[0].ndim > 2 else seen[0], output
+        units = seen[0]
+        if units.ndim > 2:  # a linear layer has its units along the last axis, a convolution along the second
+            last = isinstance(self.model.get_submodule(self.units), nn.Linear)
+            units = units.flatten(1, -2).mean(1) if last else units.flatten(2).mean(-1)
+        return units, output
 
     @property
     def _last(self) -> str:
@@ -157,11 +161,16 @@ class SparseUnits(nn.Module):
 
     def _check_same(self, small: SparseUnits) -> None:
         """Refuse an export in which the units that were left out were heard all the same."""
-        probe = torch.randn(self._example.shape, generator=torch.Generator().manual_seed(0)).to(self._example)
-        training = self.training
-        old, new = self.eval()(probe), small.eval()(probe)
-        self.train(training), small.train(training)
-        if not torch.allclose(old, new, atol=_SAME * float(old.abs().max() + 1), rtol=0):
+        probe = self._example
+        if probe.is_floating_point():
+            probe = torch.randn(probe.shape, generator=torch.Generator().manual_seed(0)).to(probe)
+        try:
+            with evaluating(self), evaluating(small):
+                old, new = self(probe), small(probe)
+            same = torch.allclose(old, new, atol=_SAME * float(old.abs().max() + 1), rtol=0)
+        except RuntimeError:  # a layer in between does not fit any more
+            same = False
+        if not same:
             raise ValueError(
                 "without the units that are out the model gives other outputs: a layer between "
                 f"{self.units} and {', '.join(self.into)} mixes units, or another layer takes them in and must be named in into"
