@@ -27,7 +27,7 @@ demo: .venv/.installed  ## select features on a data set that ships with scikit-
 	$(BIN)/riata demo --out demo
 
 test: .venv/.installed  ## run the tests and the examples in docstrings
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: .venv/.installed  ## formatting, lint, types, order of rooms
 	$(BIN)/ruff format --check .

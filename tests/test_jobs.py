@@ -17,6 +17,7 @@ from sklearn.datasets import load_diabetes
 from riata import LassoNetRegressor, LassoNetRegressorCV, ReplicaError, StabilitySelector
 from riata.jobs import Job, run
 
+pytestmark = pytest.mark.xdist_group("clusters")  # one after the other: two clusters at once starve each other
 N_REPLICAS = 4
 
 

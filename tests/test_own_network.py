@@ -252,9 +252,7 @@ QUICK = {"path_multiplier": 1.1, "n_iters": (150, None), "random_state": 0}
 BRIEF = {"path_multiplier": 1.5, "n_iters": (40, 3), "random_state": 0}  # where what is selected does not matter
 
 
-@pytest.mark.parametrize(
-    ("network", "batch_size"), [(residual, None), (residual, 64), (dropping, None), (dropping, 64), (Attention, None)]
-)
+@pytest.mark.parametrize(("network", "batch_size"), [(residual, None), (dropping, 64), (Attention, None)])
 def test_the_columns_that_matter_are_found(network, batch_size):
     settings = QUICK | {"network": network, "batch_size": batch_size, "n_features_to_select": 3, "path_multiplier": 1.3}
     for model, target in ((LassoNetRegressor(**settings), y), (LassoNetClassifier(**settings), labels)):

@@ -33,7 +33,7 @@ class Attached:
     >>> from riata.nn import Attached, LassoInput
     >>> layer = LassoInput(5, 8, 1)
     >>> optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
-    >>> attached = Attached(layer, 100.0, 10.0, optimizer)
+    >>> attached = Attached(layer, 1e4, 10.0, optimizer)
     >>> sum(part.sum() for part in layer(torch.randn(20, 5))).backward()
     >>> optimizer.step()
     >>> int(layer.selected.sum())

@@ -249,7 +249,7 @@ def hier_prox_(modules: Any, lambda_: float | Tensor, M: float, optimizer: Optim
     >>> skip, hidden = layer(torch.randn(20, 5))
     >>> (skip.square().mean() + hidden.square().mean()).backward()
     >>> optimizer.step()
-    >>> hier_prox_(layer, 100.0, 10.0, optimizer)
+    >>> hier_prox_(layer, 1e4, 10.0, optimizer)
     >>> int(layer.selected.sum())
     0
     """
