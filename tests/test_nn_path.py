@@ -209,7 +209,7 @@ def sparse(**how) -> SparseUnits:
 def without(model: SparseUnits, dead: list[int]) -> SparseUnits:
     """Take units out by hand."""
     with torch.no_grad():
-        for weight, axis in model.hierarchy._named():
+        for weight, axis in model.hierarchy.weights():
             blocks = weight.movedim(axis, 0).unflatten(0, (model.hierarchy.n_units, -1))
             blocks[dead] = 0
     return model

@@ -78,6 +78,7 @@ class Hierarchy:
         if len(prices) != self.n_units or not bool((prices.isfinite() & (prices >= 0)).all()):
             raise ValueError(f"costs must be {self.n_units} finite numbers, none of them negative; got {costs}")
         self.groups, self.costs = ids, prices
+        self._units: tuple[torch.device, Groups] | None = None
         units = Groups(ids, self.n_units)
         if not torch.equal(units.spread(units.lead(prices)), prices):
             raise ValueError("costs must be the same for all units of a group")
@@ -104,7 +105,7 @@ class Hierarchy:
     @property
     def selected(self) -> Tensor:
         """Mask of the units in the model, (n_units,); units that cost nothing always are."""
-        units = self._units()
+        units = self.units
         return units.spread((units.norm(self.skip_rows()) > 0) | (units.lead(self.costs.to(self.skip[0].device)) == 0))
 
     @property
@@ -114,26 +115,31 @@ class Hierarchy:
 
     def skip_rows(self) -> Tensor:
         """Return the skip weights, one row per unit, (n_units, o), without history."""
-        return torch.cat([self._rows(w.detach(), self.dims[0]) for w in self.skip], -1)
+        return torch.cat([self.rows(w.detach(), self.dims[0]) for w in self.skip], -1)
 
     def first_rows(self) -> Tensor:
         """Return the first weights, one row per unit, (n_units, K), without history."""
-        return torch.cat([self._rows(w.detach(), self.dims[1]) for w in self.first], -1)
+        return torch.cat([self.rows(w.detach(), self.dims[1]) for w in self.first], -1)
 
     def penalty(self, lambda_: float) -> Tensor:
         """Return λ Σ cost · ‖skip_j‖ over units or groups, with history, for looking at the objective."""
-        units = self._units()
-        rows = torch.cat([self._rows(w, self.dims[0]) for w in self.skip], -1)
+        units = self.units
+        rows = torch.cat([self.rows(w, self.dims[0]) for w in self.skip], -1)
         return lambda_ * (units.lead(self.costs.to(rows)) * units.norm(rows)).sum()
 
-    def _units(self) -> Groups:
+    @property
+    def units(self) -> Groups:
+        """Which units enter and leave as one, where the weights are; made anew only when they have moved."""
         device = self.skip[0].device
-        return Groups(None if self.groups is None else self.groups.to(device), self.n_units)
+        if self._units is None or self._units[0] != device:
+            self._units = device, Groups(None if self.groups is None else self.groups.to(device), self.n_units)
+        return self._units[1]
 
-    def _rows(self, weight: Tensor, axis: int) -> Tensor:
+    def rows(self, weight: Tensor, axis: int) -> Tensor:
+        """Lay out a weight, or its gradient, with one row per unit."""
         return weight.movedim(axis, 0).reshape(self.n_units, -1)
 
-    def _named(self) -> list[tuple[nn.Parameter, int]]:
+    def weights(self) -> list[tuple[nn.Parameter, int]]:
         """Return all weights, those of skip first, each with the axis of its units."""
         return [(w, axis) for ws, axis in zip((self.skip, self.first), self.dims, strict=True) for w in ws]
 
@@ -143,11 +149,11 @@ class Hierarchy:
         skip, first = self.skip_rows(), self.first_rows()
         steps = [
             (torch.as_tensor(step_sizes(optimizer, w), dtype=w.dtype, device=w.device), w, axis)
-            for w, axis in self._named()
+            for w, axis in self.weights()
         ]
         price = torch.as_tensor(lambda_, dtype=skip.dtype, device=skip.device) * self.costs.to(skip)
         hierarchy = torch.full_like(price, M)
-        units = self._units()
+        units = self.units
         if (size := self._common(steps)) is not None:
             skip, first, _ = prox_rows(skip, first, units.lead(size * price), units.lead(hierarchy), units)
         else:
@@ -169,7 +175,7 @@ class Hierarchy:
             ):
                 return None
             found = own
-        units = self._units()
+        units = self.units
         return found if found is None or torch.equal(units.spread(units.lead(found)), found) else None
 
     def _prox_entries(
@@ -177,12 +183,12 @@ class Hierarchy:
     ) -> tuple[Tensor, Tensor]:
         """Apply the operator with one step size per entry; the rows of a group are laid end to end."""
         short = torch.finfo(skip.dtype).tiny ** 0.25  # a step of zero, as at the start of a warm-up, has no reciprocal
-        each = [self._rows(step.clamp_min(short).expand_as(weight), axis) for step, weight, axis in steps]
+        each = [self.rows(step.clamp_min(short).expand_as(weight), axis) for step, weight, axis in steps]
         k = len(self.skip)
         of_skip, of_first = torch.cat(each[:k], -1), torch.cat(each[k:], -1)
         if self.groups is None:
             return prox_entries(skip, first, (of_skip, of_first), price, M)
-        end_to_end = _EndToEnd(self._units())
+        end_to_end = _EndToEnd(self.units)
         # What fills a small group up has no weight, and a step so short that it plays no part.
         found = prox_entries(
             end_to_end.join(skip, 0.0),
@@ -262,7 +268,7 @@ def hier_prox_(modules: Any, lambda_: float | Tensor, M: float, optimizer: Optim
 def hierarchies(modules: Any) -> list[Hierarchy]:
     """Return every hierarchy of some modules, each once."""
     found = list({id(h): h for h in _each(modules)}.values())
-    weights = [id(weight) for hierarchy in found for weight, _ in hierarchy._named()]
+    weights = [id(weight) for hierarchy in found for weight, _ in hierarchy.weights()]
     if len(set(weights)) < len(weights):
         raise ValueError("two hierarchies share a weight: each weight can be in one part of one hierarchy only")
     if not found:

@@ -139,8 +139,8 @@ class _Trainer:
         self.M, self.gamma, self.patience, self.make = M, gamma, patience, make
         self.pairs = hierarchies(model)
         self.n_units = sum(pair.n_units for pair in self.pairs)
-        own = {id(w) for pair in self.pairs for w in (*pair.skip, *pair.first)}
-        if not all(w.requires_grad for pair in self.pairs for w, _ in pair._named()):
+        own = {id(w) for pair in self.pairs for w, _ in pair.weights()}
+        if not all(w.requires_grad for pair in self.pairs for w, _ in pair.weights()):
             raise ValueError(
                 "a weight of a hierarchy has requires_grad=False: it must be trained, or be in no hierarchy"
             )
@@ -229,7 +229,7 @@ class _Trainer:
         kept = self.snapshot()
         try:
             with torch.no_grad():
-                for weight, _ in (each for pair in self.pairs for each in pair._named()):
+                for weight, _ in (each for pair in self.pairs for each in pair.weights()):
                     weight.zero_()
             self._wake()
             self.model.zero_grad()
@@ -245,7 +245,7 @@ class _Trainer:
     def _force(self, pair: Hierarchy) -> float:
         """Return the λ that would just keep the unit out that wants in most, given the gradient."""
         skip, first = (
-            torch.cat([pair._rows(w.grad if w.grad is not None else torch.zeros_like(w), axis) for w in weights], -1)
+            torch.cat([pair.rows(w.grad if w.grad is not None else torch.zeros_like(w), axis) for w in weights], -1)
             for weights, axis in zip((pair.skip, pair.first), pair.dims, strict=True)
         )
         force = (skip.norm(dim=-1) + self.M * first.abs().sum(-1)) / pair.costs.to(skip)

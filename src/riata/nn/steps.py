@@ -48,7 +48,7 @@ class HeavyBall(Optimizer):
         super().__init__(params, {"lr": lr})
         self._pairs = list(hierarchies)
         known = {id(weight) for group in self.param_groups for weight in group["params"]}
-        if any(id(weight) not in known for pair in self._pairs for weight, _ in pair._named()):
+        if any(id(weight) not in known for pair in self._pairs for weight, _ in pair.weights()):
             raise ValueError("hierarchies hold weights that are not among params: pass all parameters of the model")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class HeavyBall(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        shared = {id(weight) for pair in self._pairs for weight in (*pair.skip, *pair.first)}
+        shared = {id(weight) for pair in self._pairs for weight, _ in pair.weights()}
         for pair in self._pairs:
             self._step_pair(pair)
         for group in self.param_groups:
@@ -73,11 +73,11 @@ class HeavyBall(Optimizer):
 
     def _step_pair(self, pair: Any) -> None:
         """Give all weights of each unit, or group of units, the average square of all of their gradients."""
-        weights = pair._named()
+        weights = pair.weights()
         if any(w.grad is None for w, _ in weights):
             return
-        squares = torch.cat([pair._rows(w.grad, axis) for w, axis in weights], -1).square().mean(-1)
-        units = pair._units()
+        squares = torch.cat([pair.rows(w.grad, axis) for w, axis in weights], -1).square().mean(-1)
+        units = pair.units
         squares = units.spread(units.mean(squares))
         for weight, axis in weights:
             per_unit = squares.repeat_interleave(weight.shape[axis] // pair.n_units)
