@@ -20,6 +20,17 @@ from riata.prox import Groups
 FORMS = [pytest.param(bind, id="compiled"), pytest.param(lambda state: partial(plain.advance, state), id="plain")]
 
 
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A stream of its own for each test: what others draw, and in which order they run, changes nothing."""
+    return np.random.default_rng(1)
+
+
 def standardised(array: np.ndarray) -> np.ndarray:
     return (array - array.mean(axis=0)) / array.std(axis=0)
 

@@ -25,21 +25,21 @@ from riata.estimators import categories
 from riata.estimators.prepare import prices
 
 N = 240
-rng = np.random.default_rng(0)
+tables = np.random.default_rng(0)
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.3, "n_iters": (200, 20), "random_state": 0}
 COLOURS = np.array(["red", "green", "blue", "white", "black"])
-codes = rng.integers(0, 5, size=N)
+codes = tables.integers(0, 5, size=N)
 FRAME = pd.DataFrame(
     {
-        "size": rng.normal(size=N),
+        "size": tables.normal(size=N),
         "colour": COLOURS[codes],
-        "noise": rng.choice(list("abcdefghij"), size=N),
-        "left": rng.choice(["no", "yes"], size=N),
-        "weight": rng.normal(size=N),
+        "noise": tables.choice(list("abcdefghij"), size=N),
+        "left": tables.choice(["no", "yes"], size=N),
+        "weight": tables.normal(size=N),
     }
 )
 EFFECT = np.array([2.0, -1.0, 0.5, -2.0, 1.0])
-y = EFFECT[codes] + FRAME["size"].to_numpy() + 0.3 * rng.normal(size=N)
+y = EFFECT[codes] + FRAME["size"].to_numpy() + 0.3 * tables.normal(size=N)
 BOTH = pytest.mark.parametrize(("Estimator", "target"), [(LassoNetRegressor, y), (LassoNetClassifier, y > 0)])
 
 
@@ -100,7 +100,7 @@ def test_an_array_of_codes_is_a_frame_of_words():
         np.testing.assert_array_equal(model.predict(X), words.predict(FRAME))
 
 
-def test_without_text_nothing_changes():
+def test_without_text_nothing_changes(rng):
     X = rng.normal(size=(N, 4))
     frame = pd.DataFrame(X, columns=list("abcd")).assign(flag=X[:, 0] > 0)
     one, two = (LassoNetRegressor(**QUICK, categorical_features=c).fit(frame, X[:, 1]) for c in ("from_dtype", None))
@@ -194,7 +194,7 @@ def test_text_that_is_not_declared_is_refused():
         LassoNetRegressor(**QUICK, categorical_features=["colour"]).fit(FRAME, y)
 
 
-def test_objects_that_are_numbers_stay_numbers():
+def test_objects_that_are_numbers_stay_numbers(rng):
     numbers = pd.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)})
     one, two = (LassoNetRegressor(**QUICK).fit(X, numbers["a"]) for X in (numbers, numbers.astype(object)))
     np.testing.assert_array_equal(one.feature_importances_, two.feature_importances_)
@@ -260,7 +260,7 @@ def test_a_module_of_the_fit_needs_numbers():
         LassoNetRegressor(**QUICK).fit(FRAME, y).module_  # noqa: B018
 
 
-def test_knockoffs_need_numbers():
+def test_knockoffs_need_numbers(rng):
     with pytest.raises(ValueError, match="knockoffs are numbers"):
         KnockoffSelector(LassoNetRegressor(**QUICK, categorical_features=[0])).fit(rng.normal(size=(N, 12)), y)
 
@@ -284,7 +284,7 @@ def test_an_auto_encoder_needs_numbers():
         LassoNetAutoencoder(hidden_dims=(4,)).fit(FRAME)
 
 
-def test_noise_of_many_levels_shows_no_effect_and_levels_in_any_order_do():
+def test_noise_of_many_levels_shows_no_effect_and_levels_in_any_order_do(rng):
     table = np.column_stack([rng.integers(0, 60, N), codes]).astype(float)
     seen = measure(table, y[:, None], np.ones(N), np.array([60, 5]))
     assert seen.chance[0] > 0.01
@@ -304,7 +304,7 @@ def test_rare_levels_hardly_count():
     assert 1 < counted[1] < 2.5
 
 
-def test_noise_of_many_levels_costs_more_than_an_effect_of_many_levels():
+def test_noise_of_many_levels_costs_more_than_an_effect_of_many_levels(rng):
     table = np.column_stack([np.arange(N) % 2, np.arange(N) % 40, codes, rng.normal(size=N)]).astype(float)
     n_levels = np.array([2, 40, 5, 0])
     embedded = embedding.learn(table, np.ones(N), 1, None, n_levels)
@@ -316,7 +316,7 @@ def test_noise_of_many_levels_costs_more_than_an_effect_of_many_levels():
 
 
 @BOTH
-def test_noise_of_many_levels_does_not_pass_for_an_effect(Estimator, target):
+def test_noise_of_many_levels_does_not_pass_for_an_effect(Estimator, target, rng):
     noise = {f"noise {j}": rng.integers(0, 60, size=N).astype(str) for j in range(3)}
     model = Estimator(**{**QUICK, "hidden_dims": (20,)}).fit(FRAME.assign(**noise), target)
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}

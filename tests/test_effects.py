@@ -10,13 +10,13 @@ from riata import embedding
 from riata.effects import measure
 from riata.estimators.prepare import prices
 
-rng = np.random.default_rng(0)
+tables = np.random.default_rng(0)
 N = 200
-X = rng.normal(size=(N, 3))
+X = tables.normal(size=(N, 3))
 ones = np.ones(N)
 
 
-def test_the_chance_of_bins_is_that_of_an_analysis_of_variance():
+def test_the_chance_of_bins_is_that_of_an_analysis_of_variance(rng):
     """A target that a line cannot see: what is left is one-way analysis of variance on eight equal bins."""
     column = np.linspace(-1, 1, 80)
     target = np.abs(column)[:, None] + rng.normal(size=(80, 1))
@@ -25,14 +25,14 @@ def test_the_chance_of_bins_is_that_of_an_analysis_of_variance():
     assert chance == pytest.approx(min(1, 2 * f_oneway(*groups).pvalue))
 
 
-def test_noise_shows_nothing():
+def test_noise_shows_nothing(rng):
     """A chance below one in a hundred is seen about that often, or less: two tests are corrected for."""
     chances = [measure(rng.normal(size=(100, 50)), rng.normal(size=(100, 2)), np.ones(100)).chance for _ in range(40)]
     assert np.mean(np.concatenate(chances) < 0.01) < 0.015
     assert np.mean(np.concatenate(chances) < 0.2) > 0.05
 
 
-def test_prices_go_from_one_with_a_clear_effect_to_two_without_any():
+def test_prices_go_from_one_with_a_clear_effect_to_two_without_any(rng):
     table = np.hstack([X, rng.normal(size=(N, 47))])
     prices = measure(table, X[:, :1] + np.abs(X[:, 1:2]), ones).prices()
     assert prices[:2].tolist() == [1, 1]
@@ -40,7 +40,7 @@ def test_prices_go_from_one_with_a_clear_effect_to_two_without_any():
     assert prices.max() <= 2
 
 
-def test_noise_is_dearer_where_columns_outnumber_rows():
+def test_noise_is_dearer_where_columns_outnumber_rows(rng):
     few, many = (measure(rng.normal(size=(100, d)), rng.normal(size=(100, 1)), np.ones(100)) for d in (60, 200))
     assert few.prices().max() <= 2
     assert 4 < many.prices().max() <= 6
@@ -67,13 +67,13 @@ def test_columns_of_the_largest_numbers_are_judged_like_others():
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.3, 1.7])
-def test_only_whole_weights_count_rows(factor):
+def test_only_whole_weights_count_rows(factor, rng):
     """Weights that sum to one, or any others, must not make all columns, or none, look like noise."""
     target = X[:, :1] + rng.normal(size=(N, 1))
     np.testing.assert_allclose(measure(X, target, factor * ones).chance, measure(X, target, ones).chance)
 
 
-def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_number_of_pieces():
+def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_number_of_pieces(rng):
     table = np.hstack([X, rng.normal(size=(N, 27))])
     seen = measure(table, X[:, :1], ones)
     pieces = embedding.learn(table, ones, 4, np.arange(30) == 2)  # one column in four pieces
@@ -89,7 +89,7 @@ def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_numbe
     assert prices(pieces, None, None)[:4].tolist() == [1, 1, 4, 1]
 
 
-def test_columns_are_bent_whose_effect_a_line_hardly_shows():
+def test_columns_are_bent_whose_effect_a_line_hardly_shows(rng):
     far = rng.normal(size=(800, 12))
     smooth = far[:, 0] ** 2 + far[:, 1] + np.exp(far[:, 2]) + 0.1 * rng.normal(size=800)
     assert np.flatnonzero(measure(far, smooth[:, None], np.ones(800)).bent).tolist() == [0]
@@ -97,13 +97,13 @@ def test_columns_are_bent_whose_effect_a_line_hardly_shows():
     assert measure(far, classes, np.ones(800)).bent[5]
 
 
-def test_about_one_column_of_noise_is_taken_for_a_bent_one():
+def test_about_one_column_of_noise_is_taken_for_a_bent_one(rng):
     noise = [rng.normal(size=(300, 100)) for _ in range(20)]
     marked = [measure(table, rng.normal(size=(300, 1)), np.ones(300)).bent.sum() for table in noise]
     assert 0.2 < np.mean(marked) < 2
 
 
-def test_weights_count_rows_when_columns_are_judged():
+def test_weights_count_rows_when_columns_are_judged(rng):
     counts = rng.integers(1, 3, size=N)
     target = np.abs(X[:, :1]) + 0.5 * rng.normal(size=(N, 1))
     rows = np.repeat(np.arange(N), counts)

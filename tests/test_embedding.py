@@ -6,8 +6,8 @@ import pytest
 from riata import LassoNetClassifier, LassoNetRegressor, embedding
 
 N, D = 240, 6
-rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, size=(N, D))
+tables = np.random.default_rng(0)
+X = tables.uniform(-1, 1, size=(N, D))
 ones = np.ones(N)
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.3, "n_iters": (200, 20), "random_state": 0}
 
@@ -41,7 +41,7 @@ def test_each_piece_has_its_share_of_the_rows():
     assert (np.abs(inside - N / 4) <= 2).all()
 
 
-def test_a_row_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all():
+def test_a_row_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all(rng):
     weights = rng.integers(0, 3, size=N).astype(float)
     one, _ = expanded(X, 5, weights)
     two, _ = expanded(np.repeat(X, weights.astype(int), axis=0), 5)
@@ -49,7 +49,7 @@ def test_a_row_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all():
     np.testing.assert_array_equal(one.width, two.width)
 
 
-def test_columns_with_few_values_have_few_pieces():
+def test_columns_with_few_values_have_few_pieces(rng):
     table = np.column_stack([X[:, 0] > 0, rng.integers(0, 3, size=N), np.zeros(N), X[:, 1]]).astype(float)
     learnt, Z = expanded(table, 6)
     assert learnt.n_pieces.tolist() == [1, 2, 1, 6]

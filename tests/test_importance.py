@@ -60,9 +60,9 @@ def by_feature(table, names=None):
 
 
 # Columns 0 and 2 matter; the first 100 rows are to fit on, the others held out.
-rng = np.random.default_rng(0)
-X = correlated(rng, 220)
-y = 2 * X[:, 0] - X[:, 2] + rng.normal(size=220)
+tables = np.random.default_rng(0)
+X = correlated(tables, 220)
+y = 2 * X[:, 0] - X[:, 2] + tables.normal(size=220)
 label = np.where(y > 0, "high", "low")
 X_fit, y_fit, label_fit, X_out, y_out, label_out = X[:100], y[:100], label[:100], X[100:], y[100:], label[100:]
 
@@ -314,7 +314,7 @@ def test_a_group_is_significant_where_one_of_two_alike_would_not_be():
     assert pair["p_value"]["twins"] == 0.01
 
 
-def test_a_column_that_the_model_ignores_is_not_found_by_rounding():
+def test_a_column_that_the_model_ignores_is_not_found_by_rounding(rng):
     # A coefficient of exactly 0, which only the predictions can tell: they differ in their last bits where rows are stacked.
     target = 1e3 * X[:, 0] + 1e-3 * rng.normal(size=220) + 1e5
     model = Lasso(alpha=10).fit(X_fit, target[:100])

@@ -116,7 +116,6 @@ def settled(model, make, X, y, lambda_, M, n_steps=1000, gamma=0.0):
     ids=[*OPTIMIZERS, "weak"],
 )
 def test_without_hierarchy_a_loop_ends_at_the_lasso(diabetes, make, lambda_):
-    torch.manual_seed(0)
     model = Model(10, 3, 1)
     settled(model, make, *tensors(*diabetes), lambda_, 0.0)
     lasso = Lasso(alpha=lambda_ / 2, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(*diabetes)
@@ -127,7 +126,6 @@ def test_without_hierarchy_a_loop_ends_at_the_lasso(diabetes, make, lambda_):
 
 @pytest.mark.parametrize("name", ["momentum", "Adam"])
 def test_without_hierarchy_a_loop_with_two_outputs_ends_at_the_multitask_lasso(diabetes, name):
-    torch.manual_seed(0)
     X, y = diabetes
     Y = standardised(np.column_stack([y, X[:, 2] * y]))
     model = Model(10, 3, 2)
@@ -138,7 +136,6 @@ def test_without_hierarchy_a_loop_with_two_outputs_ends_at_the_multitask_lasso(d
 
 @pytest.mark.parametrize("name", ["momentum", "Adam"])
 def test_with_hierarchy_a_loop_ends_at_a_stationary_point(diabetes, name):
-    torch.manual_seed(0)
     lambda_, M, gamma = 0.3, 10.0, 0.02
     X, y = tensors(*diabetes)
     model = Model(10, 5, 1, nn.Tanh)
@@ -170,7 +167,6 @@ def test_with_hierarchy_a_loop_ends_at_a_stationary_point(diabetes, name):
 @pytest.mark.parametrize("name", ["momentum", "Adam"])
 @pytest.mark.parametrize("layout", ["linear", "convolution", "flattened", "rows"])
 def test_units_lie_where_dim_says(name, layout):
-    torch.manual_seed(0)
     skip, dim = nn.Linear(4, 3, bias=False), 1
     first = {
         "linear": nn.Linear(4, 5),
@@ -198,7 +194,6 @@ def test_units_lie_where_dim_says(name, layout):
 
 @pytest.mark.parametrize("make", [OPTIMIZERS["Adam"], OPTIMIZERS["momentum"]], ids=["Adam", "momentum"])
 def test_a_group_enters_and_leaves_as_one(diabetes, make):
-    torch.manual_seed(0)
     ids = [0, 0, 1, 1, 1, 2, 3, 3, 4, 4]
     model = Model(10, 4, 1, groups=ids)
     optimizer = make(model.parameters())
@@ -213,7 +208,6 @@ def test_a_group_enters_and_leaves_as_one(diabetes, make):
 
 
 def test_what_costs_nothing_stays(diabetes):
-    torch.manual_seed(0)
     model = Model(10, 4, 1, costs=[0.0] + [1.0] * 9)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
     train(model, optimizer, *tensors(*diabetes), 100.0, 10.0, 100)
@@ -222,7 +216,6 @@ def test_what_costs_nothing_stays(diabetes):
 
 def test_two_weights_with_steps_of_their_own(diabetes):
     # Groups of parameters with different learning rates end at the same lasso.
-    torch.manual_seed(0)
     model = Model(10, 3, 1)
     parts = [{"params": model.input.skip.parameters(), "lr": 0.03}, {"params": model.input.first.parameters()}]
     optimizer = torch.optim.SGD([*parts, {"params": model.rest.parameters()}], lr=0.01, momentum=0.9)

@@ -17,11 +17,6 @@ from riata.nn import Attached, HiddenEntries, LassoInput, SparseUnits, hidden_er
 QUICK = {"epochs": (8, 1), "path_multiplier": 1.5}
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(0)
-
-
 def row_errors(output, target):
     return (output - target).square().sum(-1)
 
