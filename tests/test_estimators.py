@@ -628,6 +628,13 @@ def test_dropout_changes_the_path_and_can_be_repeated():
     assert not same_path(one, regressor(**cheap).path(X, y))
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_with_full_batches_the_size_of_steps_is_found_whatever_the_first(dropout):
+    cheap = {"n_iters": (200, 5), "patience": None, "lambda_seq": (1e-3,), "select": 0.0, "dropout": dropout}
+    losses = [regressor(learning_rate=rate, **cheap).path(X, y)[0].loss for rate in (1e-5, 1e-3)]
+    assert max(losses) < 0.2  # of a variance of 1
+
+
 @both
 @pytest.mark.parametrize("params", [{}, {"batch_size": 32}])
 def test_the_random_state_is_all_that_is_random(Estimator, params):

@@ -3,7 +3,7 @@
 The update is a proximal heavy-ball step, with one step size α_j per feature so that the closed form of the operator applies
 with the threshold α_j λ. Where the iteration rests, the last move is zero and so is the extrapolation: it rests at stationary
 points for the stated λ and no other. With full batches the overall size of the steps is found, not given: it grows while the
-objective falls and shrinks when it rises, and a bad step is taken back.
+objective falls and shrinks when it rises, and a bad step is taken back; where units are dropped, that of the whole network.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class Descent:
     ):
         self.problem = problem
         self._draw = draw
-        # A rise of the objective means a step too long only where steps follow the gradient of the whole objective.
-        self.deterministic = batch_size is None and not problem.is_random
+        # Only where all rows are in every update does a rise of the objective say that a step was too long.
+        seeking = batch_size is None
+        self.deterministic = seeking and not problem.is_random
         X, R, n = problem.X, problem.n_replicas, problem.n_fit
         network = problem.network
         size = min(batch_size or n, n)
@@ -60,7 +61,7 @@ class Descent:
         self._order = torch.arange(n, device=X.device)
         self._batches = self._order.split(size)
 
-        self.state = _state(problem, self._whole.loss, learning_rate, seeking=self.deterministic)
+        self.state = _state(problem, self._whole.loss, learning_rate, seeking=seeking)
         self._gradient = network.layers(self.state.gradient)
         self._advance: Callable[[], None] = bind(self.state)
         self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps

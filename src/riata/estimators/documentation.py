@@ -51,7 +51,7 @@ hidden_dims : tuple of int, default=(100,)
     batch_size : int, optional
         Rows per update; all by default.
     learning_rate : float, default=1e-3
-        Size of the first steps relative to the gradient. With full batches and no dropout, step sizes are found from there.
+        Size of the first steps relative to the gradient. With full batches step sizes are found from there.
     n_iters : int or pair, default=(1000, None)
         Most passes over the training rows, for the dense model and for every other point. The second number says how
         thoroughly the path is followed: time grows with it, and points come closer to the solution for their λ. None is 14
