@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 import riata
 from benchmarks.clock import now
+from riata.follow import follow
+from riata.grid import Grid
 from riata.losses import CrossEntropy
 from riata.network import Network, Weights
-from riata.path import Grid, Path, follow
+from riata.path import Path
 from riata.problem import Problem
 from riata.prox import Groups
 from riata.solver import Solver

@@ -13,7 +13,7 @@ from benchmarks import engine, table
 from benchmarks.data import Data, load
 from benchmarks.paths import Cell
 from riata import scaling
-from riata.path import Grid
+from riata.grid import Grid
 from riata.problem import Problem
 
 _FOLDS, _HALVES = 5, 50

@@ -14,7 +14,7 @@ from benchmarks import engine, table
 from benchmarks.data import synthetic
 from benchmarks.floor import Work
 from benchmarks.paths import Cell
-from riata.path import Grid
+from riata.grid import Grid
 from riata.stopping import Stopping
 
 _AXES = ("n", "d", "K", "R")

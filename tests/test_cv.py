@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
-from riata.estimators.cv import _AGAIN
+from riata.estimators.folds import AGAIN
 
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
 
@@ -48,7 +48,7 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     for i, (fit, test) in enumerate(folds):
         for row in results.iloc[[0, len(results) // 3, -3]].itertuples():
             alone = clone(replica).set_params(select=row.lambda_)
-            alone._refit_passes = _AGAIN
+            alone._refit_passes = AGAIN
             alone.fit(X[fit], y[fit])
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
@@ -139,7 +139,7 @@ def test_rows_of_one_group_stay_together(cancer):
     LassoNetClassifierCV(cv=Spy(2), **QUICK).fit(X, y, groups=patients)
     assert seen == [set(), set()]
     model = LassoNetClassifierCV(cv=2, **QUICK)
-    folds = model._folds(model._rows(X, y, None), patients, 0)
+    folds = model._splits(model._rows(X, y, None), patients, 0)
     assert all(not set(patients[fold.fit]) & set(patients[fold.test]) for fold in folds)
     with pytest.raises(ValueError, match="groups"):
         LassoNetClassifierCV(cv=LeaveOneGroupOut(), **QUICK).fit(X, y)
@@ -150,10 +150,10 @@ def test_a_number_of_folds_is_shuffled_and_stratified(cancer):
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
     model = LassoNetClassifierCV(cv=4, **QUICK)
-    folds = model._folds(model._rows(X, y, None), None, 0)
+    folds = model._splits(model._rows(X, y, None), None, 0)
     assert np.ptp([y[fold.test].mean() for fold in folds]) < 0.02
     regressor = LassoNetRegressorCV(cv=4, **QUICK)
-    folds = regressor._folds(regressor._rows(X, y.astype(float), None), None, 0)
+    folds = regressor._splits(regressor._rows(X, y.astype(float), None), None, 0)
     assert all(0 < y[fold.test].mean() < 1 for fold in folds)
 
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from riata.descent import Descent
+from riata.follow import follow
+from riata.grid import Grid
 from riata.network import Network, Pass, Weights
-from riata.path import Grid, follow
 from riata.solver import Solver
 from riata.stopping import Stopping
 from tests.conftest import enter, gradient_of, output_of

@@ -9,8 +9,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
 from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
+from riata.follow import follow
+from riata.grid import Grid
 from riata.network import Weights
-from riata.path import Grid, follow
 from riata.solver import Solver
 from riata.stopping import Stopping
 from tests.conftest import gradient_of, standardised

@@ -24,10 +24,11 @@ from riata import (
     lassonet_path,
 )
 from riata.descent import Descent
+from riata.follow import follow
+from riata.grid import Grid
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network import Network, Weights
 from riata.own import adopt
-from riata.path import Grid, follow
 from riata.plot import plot_cross_validation
 from riata.solver import Solver
 from riata.stopping import Stopping

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from riata.descent import Descent
+from riata.follow import follow
+from riata.grid import Grid
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network import Network, Pass, Weights
-from riata.path import Grid, follow
 from riata.solver import Solver
 from riata.stopping import Stopping
 from tests.conftest import FORMS, enter, gradient_of, matrices_of, output_of

@@ -12,9 +12,10 @@ from torch import Tensor
 
 from riata import lowrank
 from riata.completion.hiding import FILLS, Completer, Gaps, Round, Trained, fill, train
+from riata.follow import points
 from riata.losses import ReconstructionError
 from riata.network import Network, Pass, Weights
-from riata.path import Path, Point, SparseWeights, mean_and_error, points
+from riata.path import Path, Point, SparseWeights, mean_and_error
 from riata.problem import Problem
 from riata.prox import Groups
 from riata.stopping import Stopping

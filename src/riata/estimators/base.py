@@ -18,9 +18,11 @@ from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.estimators.selector import ColumnSelector
+from riata.follow import debias, follow
+from riata.grid import Grid
 from riata.losses import Loss
 from riata.network import Architecture, Network, Weights
-from riata.path import Grid, Point, debias, follow
+from riata.path import Point
 from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups

@@ -11,7 +11,8 @@ from riata import check
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
-from riata.path import Grid, Path
+from riata.grid import Grid
+from riata.path import Path
 from riata.problem import Problem
 from riata.solver import Solver
 from riata.stopping import Stopping

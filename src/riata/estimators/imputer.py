@@ -18,8 +18,10 @@ from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
 from riata.estimators.documentation import documented
 from riata.estimators.known import hold_out, learn
 from riata.estimators.model import PathModel
+from riata.follow import follow
+from riata.grid import Grid
 from riata.network import Network
-from riata.path import Grid, Path, Point, follow
+from riata.path import Path, Point
 from riata.progress import PathProgress
 from riata.stopping import Stopping, affordable
 

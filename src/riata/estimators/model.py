@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check, choose
-from riata.path import Grid, Path, Point
+from riata.grid import Grid
+from riata.path import Path, Point
 from riata.stopping import Stopping
 
 _ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
