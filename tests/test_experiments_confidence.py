@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments import crossvalidation, designs, discoveries, page, runner, stability
+from experiments import crossvalidation, data, designs, discoveries, page, runner, stability
 from experiments.baselines import knockoffs
 from experiments.cells import Cell, Options, Store
 from experiments.designs import false_share, jaccard, power
@@ -165,6 +165,16 @@ def test_there_are_no_pages_without_results(store):
 # What is run.
 
 
+@pytest.mark.skipif(not data.here("isolet"), reason="ISOLET is not here")
+def test_no_speaker_is_trained_on_and_scored():
+    X, y, _ = crossvalidation.rows("isolet_speakers", 0)
+    (cell,) = crossvalidation.cells(Options(data=("isolet_speakers",), methods=("riata",), n_seeds=1))
+    folds = crossvalidation._folds(cell, X, y)
+    part = np.load(data.folder() / "isolet.npz")["part"]
+    assert [sorted(set(part[test])) for _, test in folds] == [[1], [2], [3, 4], [5]]
+    assert all(len(np.union1d(fit, test)) == len(fit) + len(test) == len(X) for fit, test in folds)
+
+
 @pytest.mark.parametrize("experiment", [discoveries, stability, crossvalidation])
 def test_a_quick_run_writes_cells_and_a_page(experiment, store):
     cells = experiment.cells(Options(quick=True, methods=("riata",), n_seeds=1))
@@ -209,7 +219,7 @@ class Peer:
         self.cv = cv
 
     def fit(self, X, y):
-        tests = [test for _, test in self.cv.split(X, y)]
+        tests = [test for _, test in self.cv]
         self.best_cv_scores_ = np.array([np.mean(y[test]) for test in tests])
         self.best_selected_ = torch.arange(X.shape[1]) % 10 == 0
         return self
