@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
 from riata.estimators.folds import AGAIN
 
-QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
+QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "refit": "warm", "random_state": 0}
+WAYS = ("warm", "noisy")
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +43,13 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     monkeypatch.setattr(LassoNetClassifier, "fit", lambda self, *args: seen.append(clone(self)) or plain(self, *args))
     X, y = cancer
     folds = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
-    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **QUICK).fit(X, y)
+    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **{**QUICK, "refit": WAYS}).fit(X, y)
     replica = LassoNetClassifier(**seen[1].get_params())
     results = model.cv_results_
     for i, (fit, test) in enumerate(folds):
-        for row in results.iloc[[0, len(results) // 3, -3]].itertuples():
-            alone = clone(replica).set_params(select=row.lambda_)
-            alone._refit_passes = AGAIN
+        for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
+            alone = clone(replica).set_params(select=row.lambda_, refit=row.refit)
+            alone._warm_passes = AGAIN
             alone.fit(X[fit], y[fit])
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
@@ -110,7 +111,7 @@ def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
 
 
 def test_m_and_shapes_are_searched(diabetes_frame):
-    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, random_state=0)
+    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, refit="warm", random_state=0)
     model.fit(*diabetes_frame)
     results = model.cv_results_
     assert set(results["hidden_dims"]) == {(4,), (6, 3)}
@@ -120,7 +121,8 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)
     # Candidates alone give the scores they have together.
-    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0).fit(*diabetes_frame)
+    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, refit="warm", random_state=0)
+    alone.fit(*diabetes_frame)
     together = results[(results["M"] == 5.0) & (results["hidden_dims"] == (4,))].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.cv_results_, together)
 
@@ -204,8 +206,32 @@ def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monk
     assert fitted.point_.loss < penalised.point_.loss  # trained again without a penalty
 
 
+def test_ways_of_training_again_are_searched(cancer, fitted):
+    assert LassoNetClassifierCV().refit == LassoNetRegressorCV().refit == WAYS
+    model = LassoNetClassifierCV(cv=3, **{**QUICK, "refit": WAYS, "select": "best"}).fit(*cancer)
+    results = model.cv_results_
+    warm, noisy = (results[results["refit"] == way].reset_index(drop=True) for way in WAYS)
+    assert len(warm) + len(noisy) == len(results)
+    shared = ["lambda_", "n_selected"]  # of one path
+    pd.testing.assert_frame_equal(warm[shared], noisy[shared])
+    assert not warm["mean_test_score"].equals(noisy["mean_test_score"])
+    pd.testing.assert_frame_equal(fitted.cv_results_, warm)  # alone as in company
+    assert model.refit_ == results["refit"][model.cv_index_]
+    assert model.cv_score_ == results["mean_test_score"].max()
+
+
+@pytest.mark.parametrize("rule", [{"n_features_to_select": 2}, {"select": 0.5}])
+def test_at_a_given_place_the_better_way_is_taken(cancer, rule):
+    model = LassoNetClassifierCV(cv=2, **{**QUICK, "refit": WAYS, **rule}).fit(*cancer)
+    chosen = model.cv_results_.loc[model.cv_index_]
+    ways = model.cv_results_[model.cv_results_["lambda_"] == chosen["lambda_"]]
+    assert len(ways) == 2
+    assert chosen["mean_test_score"] == ways["mean_test_score"].max()
+    assert model.refit_ == chosen["refit"]
+
+
 def test_without_refit_scores_are_of_the_penalised_networks(cancer):
-    model = LassoNetClassifierCV(cv=3, refit=False, **QUICK).fit(*cancer)
+    model = LassoNetClassifierCV(cv=3, **{**QUICK, "refit": False}).fit(*cancer)
     assert len(model.cv_results_) == len(np.unique(model.cv_results_["lambda_"]))
     assert model.point_ in model.path_.points
 
@@ -222,6 +248,8 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
         ({"select": "2se"}, "select"),
         ({"scoring": ["accuracy", "roc_auc"]}, "one scorer"),
         ({"n_features_to_select": 23}, "n_features_to_select"),
+        ({"refit": ("warm", "cold")}, "refit must be one of"),
+        ({"refit": ()}, "at least one way"),
     ],
 )
 def test_bad_settings_are_refused_before_any_training(cancer, change, message, monkeypatch):

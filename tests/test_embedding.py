@@ -121,7 +121,7 @@ def test_groups_and_costs_are_those_of_the_columns():
     assert model.path_[-1].n_selected == 2
 
 
-@pytest.mark.parametrize("refit", ["warm", "scratch"])
+@pytest.mark.parametrize("refit", ["warm", "scratch", "noisy"])
 def test_a_model_trained_again_keeps_its_columns(refit):
     target = np.abs(X[:, 0]) - np.abs(X[:, 1])
     model = LassoNetRegressor(**QUICK, embedding=4, refit=refit, n_features_to_select=3).fit(X, target)

@@ -510,7 +510,7 @@ def test_a_sequence_that_ends_too_early_gives_its_sparsest_point_and_says_so(Est
 
 
 @both
-@pytest.mark.parametrize("how", ["warm", "scratch"])
+@pytest.mark.parametrize("how", ["warm", "scratch", "noisy"])
 def test_a_refit_keeps_the_features_and_lowers_the_validation_loss(Estimator, how):
     chosen = quick(Estimator, lambda_seq=(3.0,), select=3.0)
     model = quick(Estimator, lambda_seq=(3.0,), select=3.0, refit=how)

@@ -168,6 +168,9 @@ class Descent:
         problem, n = self.problem, self.problem.n_fit
         for batch in self._batches:
             X, target = problem.X[batch], problem.target[batch]
+            if problem.noise is not None:
+                drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
+                X = X.addcmul_(drawn, problem.noise)
             part, layers = self._parts[len(batch)], self.state.now.layers
             output = part.forward(layers, X, problem.dropout, self._draw)
             _, gradient = problem.loss.evaluate(output, target)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from riata.grid import LONGEST_STRIDE, Grid, Stride
 from riata.network import Weights
 from riata.path import Path, Point, SparseWeights, mean_and_error
+from riata.problem import Problem
 from riata.solver import Solution, Solver
 from riata.stopping import Stopping
 
-__all__ = ["debias", "follow", "points"]
+__all__ = ["follow", "points"]
 
 Floats = NDArray[np.float64]
 _EARLY = 0.3  # the path begins at this share of the first λ that takes a feature out in one stay
@@ -105,7 +106,7 @@ class _Log:
         """Note what was found at a λ for each replica that has not arrived; return the weights to go on from."""
         replicas = np.flatnonzero(~self.arrived)
         automatic = self._grid.seq is None and self._grid.start is None
-        for r, point in zip(replicas, points(self._solver, solution, lambda_, replicas), strict=True):
+        for r, point in zip(replicas, points(self._solver.problem, solution, lambda_, replicas), strict=True):
             track = self.tracks[r]
             if len(track) > 1 and automatic and point.n_selected == track[0].n_selected == track[-1].n_selected:
                 track.pop()  # of the points before the first departure only the last is of interest
@@ -128,31 +129,6 @@ class _Log:
             )
             for r, (track, visited) in enumerate(zip(self.tracks, self._visited, strict=True))
         ]
-
-
-def debias(solver: Solver, point: Point, stopping: Stopping, fresh: Weights | None) -> Point:
-    """Train again on the features of a point only, without a penalty.
-
-    Starts from the point's own weights or, where given, from ``fresh`` ones. The point keeps its λ.
-    """
-    if not point.n_selected:
-        return point
-    whole = solver.problem
-    columns = torch.from_numpy(point.weights.columns).to(whole.X.device)
-    refitter = Solver(
-        whole.only(columns), learning_rate=solver.learning_rate, batch_size=solver.batch_size, draw=solver.draw
-    )
-    if fresh is None:
-        rows = np.concatenate([point.weights.skip, point.weights.first], axis=1)
-        start = Weights(
-            torch.from_numpy(rows)[None].to(whole.X), torch.from_numpy(point.weights.upper)[None].to(whole.X)
-        )
-    else:
-        start = Weights(fresh.rows[:, columns], fresh.upper)
-    solution = refitter.minimise(refitter.feasible(start), start.upper.new_zeros(1), stopping)
-    refitted = points(refitter, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
-    weights = replace(refitted.weights, columns=point.weights.columns[refitted.weights.columns])
-    return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)
 
 
 def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
@@ -197,9 +173,9 @@ def _first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
     return np.where(low > 0, low, high)
 
 
-def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
+def points(problem: Problem, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
     """Bring the solutions of some replicas to the host, in few transfers for all of them."""
-    problem, look = solver.problem, solution.look
+    look = solution.look
     if not np.isfinite(look.objective[replicas]).all():
         r = replicas[~np.isfinite(look.objective[replicas])][0]
         raise FloatingPointError(
@@ -217,7 +193,7 @@ def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArra
         own = rows[r] if len(replicas) == 1 and here.all() else rows[r, here]
         chosen = np.zeros(source.max() + 1, dtype=bool)
         chosen[source[known[here]]] = True
-        losses, val_loss, se = _validation(solver, val_losses, r)
+        losses, val_loss, se = _validation(problem, val_losses, r)
         found.append(
             Point(
                 lambda_=float(lambda_[r]),
@@ -243,10 +219,10 @@ def points(solver: Solver, solution: Solution, lambda_: Floats, replicas: NDArra
     return found
 
 
-def _validation(solver: Solver, val_losses: Floats | None, r: int) -> tuple[Floats | None, float, float]:
+def _validation(problem: Problem, val_losses: Floats | None, r: int) -> tuple[Floats | None, float, float]:
     """Losses of a replica's validation rows, their mean and its standard error."""
-    if val_losses is None or solver.problem.held_out is None:
+    if val_losses is None or problem.held_out is None:
         return None, float("nan"), float("nan")
-    rows, weights = solver.problem.held_out[r]
+    rows, weights = problem.held_out[r]
     losses = val_losses[r, rows]
     return losses, *mean_and_error(losses, weights)

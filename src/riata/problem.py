@@ -49,6 +49,7 @@ class Problem:
     gamma: float = 0.0
     gamma_skip: float = 0.0
     dropout: float = 0.0
+    noise: Tensor | None = None  # (d,) standard deviations of what is added to each column, anew in every update
     adaptive: float = 0.0
     embedded: NDArray[np.int64] | None = None  # the feature behind each column of X, where that is not the column
 
@@ -65,7 +66,7 @@ class Problem:
     @property
     def is_random(self) -> bool:
         """Whether an update on all rows draws something."""
-        return bool(self.dropout) or self.network.is_random
+        return bool(self.dropout) or self.noise is not None or self.network.is_random
 
     @cached_property
     def source(self) -> NDArray[np.int64]:
@@ -121,7 +122,9 @@ class Problem:
         if len(features) == self.X.shape[1]:
             return self
         X, costs, groups = self.X[:, features], self.costs[features], self.groups.only(features)
-        return replace(self, X=X, costs=costs, groups=groups, embedded=self.source[features.cpu().numpy()])
+        noise = None if self.noise is None else self.noise[features]
+        source = self.source[features.cpu().numpy()]
+        return replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=source)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Training:
         """Return what was trained as a point of a path."""
         zero = trained.weights.upper.new_zeros(1)
         solution = completer.minimise(trained.weights, zero, Stopping(0, None, 0.0))
-        point = points(completer, solution, np.array([lambda_]), np.zeros(1, dtype=np.int64))[0]
+        point = points(completer.problem, solution, np.array([lambda_]), np.zeros(1, dtype=np.int64))[0]
         features = completer.columns.cpu().numpy()[point.weights.columns]
         selected = np.zeros(len(self.costs), dtype=bool)
         selected[features] = True

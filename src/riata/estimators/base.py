@@ -13,12 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling
+from riata.again import Again
 from riata.estimators import categories
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, prices
 from riata.estimators.selector import ColumnSelector
-from riata.follow import debias, follow
+from riata.follow import follow
 from riata.grid import Grid
 from riata.losses import Loss
 from riata.network import Architecture, Network, Weights
@@ -99,7 +100,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
     # What subclasses define.
 
     _fewest = 0  # features at the chosen λ, where that was chosen on other rows
-    _refit_passes: int | None = None  # from the point's weights, where no validation rows end it
+    _warm_passes: int | None = None  # of training again from a point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
@@ -147,20 +148,13 @@ class BaseLassoNet(ColumnSelector, PathModel):
             start = self._start(problem, int(seeds[2]))
             paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
-        fresh = self._start(problem, int(seeds[2])) if self.refit == "scratch" else None
-        return self.load(self._settle(solver, dense, fresh))
+        again = Again(solver, dense, lambda: self._start(problem, int(seeds[2])), self._warm_passes)
+        return self.load(self._settle(again))
 
-    def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
+    def _settle(self, again: Again) -> Point:
         """Choose a point, and train it again where that was asked for."""
         chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, fewest=self._fewest)
-        return self._refitted(chosen, solver, stopping, fresh)
-
-    def _refitted(self, point: Point, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
-        """Train a point again where that was asked for."""
-        if not self.refit:
-            return point
-        passes = stopping.n_iters if self._refit_passes is None or fresh is not None else self._refit_passes
-        return debias(solver, point, replace(stopping, n_iters=passes), fresh)
+        return again(chosen, self.refit)
 
     # The fitted model.
 

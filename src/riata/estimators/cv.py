@@ -24,7 +24,7 @@ from riata import check
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import AGAIN, Candidate, Fold, Rows, Scoring, ScoringClassifier, ScoringRegressor
+from riata.estimators.folds import AGAIN, Candidate, Fold, Rows, Scoring, ScoringClassifier, ScoringRegressor, Way
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -39,7 +39,7 @@ class CrossValidated(Supervised):
     _single: type[Supervised]  # the estimator of all rows
     _scoring: type[Scoring]  # that of a fold
 
-    def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit="warm", n_jobs=None, **shared):
+    def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit=("warm", "noisy"), n_jobs=None, **shared):
         super().__init__(hidden_dims, refit=refit, **shared)
         self.cv = cv
         self.scoring = scoring
@@ -71,22 +71,23 @@ class CrossValidated(Supervised):
         estimators = self._estimators(seed)
         splits = self._splits(rows, groups, seed)
         scorer = self._scorer()
-        candidates = self._candidates(estimators, rows)
+        candidates = self._candidates(estimators, self._given_ways(), rows)
         results = self._results(candidates, rows, splits, scorer)
         best = self._choose(results)
         final = clone(candidates[results["candidate"][best]].estimator).set_params(
             select=float(results["lambda_"][best]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
+            refit=results["refit"][best],
             verbose=self.verbose,
         )
-        final._refit_passes = AGAIN
+        final._warm_passes = AGAIN
         if isinstance(self.select, str):  # at the end of a path all rows may have lost what every fold still holds
             final._fewest = int(results["fewest"][best])
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
         self.cv_results_, self.cv_index_ = results.drop(columns=["candidate", "fewest"]), int(best)
-        self.M_, self.hidden_dims_ = float(final.M), final.hidden_dims
+        self.M_, self.hidden_dims_, self.refit_ = float(final.M), final.hidden_dims, final.refit
         self.cv_score_, self.cv_score_se_ = (float(results[f"{name}_test_score"][best]) for name in ("mean", "se"))
         return self
 
@@ -121,10 +122,19 @@ class CrossValidated(Supervised):
             shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
-            own = {"hidden_dims": shape, "M": M, "verbose": 0, "random_state": seed}
+            own = {"hidden_dims": shape, "M": M, "refit": False, "verbose": 0, "random_state": seed}
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
+
+    def _given_ways(self) -> tuple[Way, ...]:
+        """Return the ways of training again."""
+        ways = tuple([self.refit] if isinstance(self.refit, str | bool) else self.refit)
+        for way in ways:
+            check.one_of("refit", way, (False, *self._ways))
+        if not ways:
+            raise ValueError("refit must be False or hold at least one way of training again")
+        return ways
 
     def _splits(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
@@ -143,12 +153,12 @@ class CrossValidated(Supervised):
             raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
         return check_scoring(self._single(), self.scoring)
 
-    def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
+    def _candidates(self, estimators: Sequence[Supervised], ways: tuple[Way, ...], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
-        return [folds.candidate(*each, rows.X.size) for each in zip(whole, ahead, strict=True)]
+        return [folds.candidate(*each, ways, rows.X.size) for each in zip(whole, ahead, strict=True)]
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Rows, splits: Sequence[Fold], scorer: Any
@@ -158,7 +168,7 @@ class CrossValidated(Supervised):
         for candidate, fold in product(candidates, splits):
             replica = self._scoring(**candidate.estimator.get_params())
             name = f"{fold.name} with {_described(replica)}"
-            jobs.append(Job(name, (replica, candidate.scored, rows, fold, scorer)))
+            jobs.append(Job(name, (replica, candidate, rows, fold, scorer)))
         scores = iter(run(folds.scores, jobs, n_jobs=self.n_jobs, title="folds", shown=bool(self.verbose)))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
@@ -172,11 +182,13 @@ class CrossValidated(Supervised):
             raise ValueError(
                 "no fold has a score: check that scoring suits the target, and that folds are large enough"
             )
+        alike = ["candidate", "refit"]
         if self.n_features_to_select is not None:
             away = (results["n_selected"] - self.n_features_to_select).abs()
-            return folds.best(results.loc[away.groupby(results["candidate"]).idxmin()])
+            return folds.best(results.loc[away.groupby([results[name] for name in alike], sort=False).idxmin()])
         if not isinstance(self.select, str):
-            return folds.best(results[results["lambda_"] <= self.select * (1 + 1e-9)].groupby("candidate").tail(1))
+            reached = results[results["lambda_"] <= self.select * (1 + 1e-9)]
+            return folds.best(reached.groupby(alike, sort=False).tail(1))
         best = folds.best(results)
         if self.select == "best":
             return best

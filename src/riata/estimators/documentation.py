@@ -74,8 +74,10 @@ hidden_dims : tuple of int, default=(100,)
     select : {"1se", "best"} or float, default="1se"
         How a point is chosen otherwise: the sparsest one within one paired standard error of the lowest validation loss, the
         one with the lowest, or the last one whose λ does not exceed a number.
-    refit : {False, "warm", "scratch"}, default=False
-        Train again on the chosen features without a penalty, from the chosen point's weights or from new ones.
+    refit : {False, "warm", "scratch", "noisy"}, default=False
+        Train again on the chosen features without a penalty, from the chosen point's weights or from new ones, or from the
+        chosen point's with noise: half a standard deviation on every column, and a few hidden units dropped, in batches of
+        128 rows. Noise keeps a network from making too much of few features, but hides effects that are finer than it.
     standardize : bool, default=True
         Centre and scale the columns of X and, for regression, of y. λ, M and γ act on that scale.
     dtype : {"float32", "float64"}, default="float32"
@@ -105,10 +107,11 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
         folds; for accuracy, not less than a share of that many rows has by chance.
-    refit : {"warm", "scratch", False}, default="warm"
+    refit : {"warm", "scratch", "noisy", False} or sequence of these, default=("warm", "noisy")
         Score models that are trained again on their features without a penalty, from the point's weights or from new
-        ones, and train the chosen one so. A penalised network loses accuracy to its penalty before it does to missing
-        features, so False keeps more features; it is several times as fast.
+        ones, or from the point's with noise on every column, and train the chosen one so; of several ways the best is
+        chosen. A penalised network loses accuracy to its penalty before it does to missing features, so False keeps more
+        features; it is several times as fast.
     val_size : float, default=0.2
         Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model. It
         is drawn without regard to ``groups``.
@@ -118,14 +121,14 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
 
 _CV_ATTRIBUTES = """\
 cv_results_ : DataFrame
-        One row for each candidate and λ: ``hidden_dims``, ``M``, ``lambda_``, the mean number of features over folds
+        One row for each candidate and λ: ``hidden_dims``, ``M``, ``refit``, ``lambda_``, the mean number of features over folds
         ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
     cv_index_ : int
         The chosen row of ``cv_results_``.
     cv_score_, cv_score_se_ : float
         Mean score over folds of the chosen row, and its standard error. The choice was made by these scores: for a score
         that nothing was chosen by, hold rows out.
-    M_, hidden_dims_ : float, tuple of int
+    M_, hidden_dims_, refit_ : float, tuple of int, str or False
         The chosen ones."""
 
 _REGRESSION_LOSS = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,19 +13,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from riata import check, choose
+from riata.again import Again
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
-from riata.network import Weights
 from riata.path import Path, Point
-from riata.solver import Solver
-from riata.stopping import Stopping, affordable
+from riata.stopping import affordable
 
-AGAIN = 50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
+AGAIN = 20  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 _LESS = 0.9  # a point is scored if it has at most this share of the features of the last one that was
 
 Indices = NDArray[np.int64]
+Way = str | bool
 
 
 class Rows(NamedTuple):
@@ -41,10 +42,11 @@ class Rows(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An estimator for replicas, which knows its λ, and those of them to score."""
+    """An estimator for replicas, which knows its λ, those of them to score, and how to train them again for that."""
 
     estimator: Supervised
     scored: tuple[float, ...]
+    ways: tuple[Way, ...]
 
 
 class Fold(NamedTuple):
@@ -56,7 +58,7 @@ class Fold(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What one fold says of one candidate, one number for each λ."""
+    """What one fold says of one candidate, one number for each way and λ."""
 
     score: NDArray[np.float64]
     n_selected: Indices
@@ -72,12 +74,12 @@ def fitted(estimator: Supervised, rows: Rows) -> Supervised:
 
 def ahead(estimator: Supervised, rows: Rows) -> Path:
     """Follow the first path, with a part of the rows to validate on."""
-    return fitted(clone(estimator).set_params(refit=False), rows).path_
+    return fitted(clone(estimator), rows).path_
 
 
-def scores(replica: Scoring, scored: tuple[float, ...], rows: Rows, fold: Fold, scorer: Any) -> Scores:
+def scores(replica: Scoring, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._scored = scored
+    replica._scored, replica._tried = candidate.scored, candidate.ways
     points = fitted(replica, rows.take(fold.fit))._points
     held_out = rows.take(fold.test)
     weights = {} if held_out.weights is None or not _weighs(scorer) else {"sample_weight": held_out.weights}
@@ -92,14 +94,15 @@ def _weighs(scorer: Any) -> bool:
 
 
 class Scoring(Supervised):
-    """Trains all the points that are to be scored, rather than one, again."""
+    """Trains all the points that are to be scored, rather than one, again in every way."""
 
-    _refit_passes = AGAIN
+    _warm_passes = AGAIN
     _scored: tuple[float, ...] = ()
+    _tried: tuple[Way, ...] = ()
 
-    def _settle(self, solver: Solver, stopping: Stopping, fresh: Weights | None) -> Point:
+    def _settle(self, again: Again) -> Point:
         points = [self.path_[choose.at_lambda(self.path_, lambda_)] for lambda_ in self._scored]
-        self._points = [self._refitted(point, solver, stopping, fresh) for point in points]
+        self._points = [again(point, way) for way, point in product(self._tried, points)]
         return points[0]
 
 
@@ -114,7 +117,7 @@ class ScoringRegressor(Scoring, LassoNetRegressor):
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: Path, n_entries: int) -> Candidate:
+def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entries: int) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
     stay = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
@@ -125,7 +128,7 @@ def candidate(estimator: Supervised, first: Path, n_entries: int) -> Candidate:
         patience=(None, patience),
         val_size=0,
     )
-    return Candidate(replica, tuple(_worth_scoring(first) if estimator.refit else map(float, first.lambdas)))
+    return Candidate(replica, tuple(_worth_scoring(first) if any(ways) else map(float, first.lambdas)), ways)
 
 
 def _worth_scoring(path: Path) -> list[float]:
@@ -148,13 +151,14 @@ def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
 
 
 def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
-    """One row for each λ of a candidate."""
+    """One row for each way and λ of a candidate."""
     found = np.array([fold.score for fold in folds])
     return pd.DataFrame(
         {
             "hidden_dims": [candidate.estimator.hidden_dims] * found.shape[1],
             "M": float(candidate.estimator.M),
-            "lambda_": candidate.scored,
+            "refit": np.repeat(np.array(candidate.ways, dtype=object), len(candidate.scored)),
+            "lambda_": np.tile(candidate.scored, len(candidate.ways)),
             "n_selected": np.mean([fold.n_selected for fold in folds], axis=0),
             "mean_test_score": found.mean(axis=0),
             "se_test_score": found.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,

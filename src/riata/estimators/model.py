@@ -24,6 +24,7 @@ class PathModel(BaseEstimator):
 
     path_: Path
     point_: Point
+    _ways: tuple[str, ...] = ("warm", "scratch")  # of training again
 
     def load(self, point: Point) -> Self:
         """Move the fitted model to a point of its path."""
@@ -94,7 +95,7 @@ class PathModel(BaseEstimator):
             check.number(name, getattr(self, name))
         check.number("learning_rate", self.learning_rate, above=True)
         check.number("val_size", self.val_size, high=0.9)
-        check.one_of("refit", self.refit, (False, "warm", "scratch"))
+        check.one_of("refit", self.refit, (False, *self._ways))
         check.one_of("dtype", self.dtype, ("float32", "float64"))
         if self.n_features_to_select is not None:
             check.whole("n_features_to_select", self.n_features_to_select, 1)

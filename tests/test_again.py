@@ -1,0 +1,82 @@
+"""Training again on the features of a point: with noise on the columns it is what theory says, and repeats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from riata import LassoNetClassifier, LassoNetRegressor
+from riata.again import Again
+
+N, D = 400, 6
+tables = np.random.default_rng(0)
+X = tables.normal(size=(N, D)) @ np.linalg.cholesky(0.5 + 0.5 * np.eye(D)).T * [1, 2, 0.5, 1, 1, 1]
+y = X @ [1.0, 0.3, -1.0, 0.5, 0.0, 0.0] + 0.3 * tables.normal(size=N)
+LINEAR = {
+    "M": 0.0,
+    "gamma": 0.0,
+    "lambda_seq": (1e-4,),
+    "select": 1e-4,
+    "val_size": 0,
+    "dtype": "float64",
+    "random_state": 0,
+}
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_in_a_linear_model_noise_on_the_columns_is_a_ridge(standardize):
+    """E(y - (x + z)β)² = E(y - xβ)² + Σ (σ_j β_j)², with σ_j half the standard deviation of a column."""
+    model = LassoNetRegressor((1,), refit="noisy", standardize=standardize, **LINEAR).fit(X, y)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    expected = np.linalg.solve(centred.T @ centred / N + 0.25 * np.diag(X.var(axis=0)), centred.T @ target / N)
+    plain = np.linalg.lstsq(centred, target, rcond=None)[0]
+    spread = X.std(axis=0)
+    error, bias = (np.linalg.norm((found - expected) * spread) for found in (model.coef_.ravel(), plain))
+    assert error < bias / 10
+
+
+def test_rows_of_little_weight_have_little_say():
+    weights = np.where(np.arange(N) < N // 2, 1.0, 1e-6)
+    other = np.where(weights < 1, -y, y)
+    model = LassoNetRegressor((1,), refit="noisy", **LINEAR).fit(X, other, weights)
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.95
+
+
+def test_points_are_trained_alike_whatever_was_trained_before(monkeypatch):
+    """The noise belongs to the point: one point of many, as in cross-validation, is the only one of a plain fit."""
+    quick = {
+        "hidden_dims": (5,),
+        "path_multiplier": 1.3,
+        "random_state": 0,
+        "refit": "noisy",
+        "n_features_to_select": 2,
+    }
+    alone = LassoNetRegressor(**quick).fit(X, y)
+    again = Again.__call__
+
+    def twice(self, point, way):
+        again(self, point, way)
+        return again(self, point, way)
+
+    monkeypatch.setattr(Again, "__call__", twice)
+    second = LassoNetRegressor(**quick).fit(X, y)
+    np.testing.assert_array_equal(alone.predict(X), second.predict(X))
+    assert not np.array_equal(alone.predict(X), alone.at(n_features=2).predict(X))
+
+
+def test_with_half_of_the_features_noise_makes_better_networks():
+    pixels, digits = load_digits(return_X_y=True)
+    scores = []
+    for seed in range(3):
+        parts = train_test_split(pixels, digits, test_size=0.4, random_state=seed, stratify=digits)
+        quick = {"hidden_dims": (50,), "path_multiplier": 1.1, "val_size": 0, "n_features_to_select": 30}
+        models = [
+            LassoNetClassifier(refit=way, n_iters=(60, 7), random_state=seed, **quick).fit(parts[0], parts[2])
+            for way in ("warm", "noisy")
+        ]
+        assert np.array_equal(models[0].selected_, models[1].selected_)
+        scores.append([model.score(parts[1], parts[3]) for model in models])
+    warm, noisy = np.mean(scores, axis=0)  # 0.970 and 0.977 over four seeds
+    assert noisy > warm
