@@ -110,7 +110,7 @@ def test_the_summary_holds_the_settings_and_the_results(everything):
     summary, results = summary_of(out), pd.read_csv(out / "cv.csv")
     assert summary["estimator"] == "LassoNetClassifierCV"
     folds = summary["cv"]
-    row = results[results["lambda_"] == folds["lambda"]].iloc[0]
+    row = results[(results["lambda_"] == folds["lambda"]) & (results["refit"] == folds["refit"])].iloc[0]
     assert (folds["folds"], folds["score"]) == (3, "accuracy")
     assert [folds["mean"], folds["standard_error"]] == pytest.approx(row[["mean_test_score", "se_test_score"]].tolist())
     stability, knockoffs = summary["stability"], summary["knockoffs"]

@@ -235,6 +235,7 @@ def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
         "standard_error": model.cv_score_se_,
         "lambda": row["lambda_"],
         "mean_n_selected": row["n_selected"],
+        "refit": model.refit_,
     }
 
 
