@@ -22,7 +22,7 @@ __all__ = ["WAYS", "Again"]
 WAYS = ("warm", "scratch", "noisy")
 _NOISE, _DROPOUT = 0.5, 0.1  # on the columns, in their standard deviations, and of hidden units
 _ROWS, _UPDATES, _PASSES = 128, 500, 15  # in a batch of noisy training, and at least of these
-_SIZE = 5.0  # of the first noisy steps, relative to the learning rate; they shrink to nothing
+_SIZE = 3.0  # of noisy steps, relative to the learning rate
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,23 @@ def _noised(problem: Problem) -> Problem:
 
 @torch.inference_mode()
 def _noisy(problem: Problem, of_path: Solver, start: Weights) -> Solution:
-    """Descend for a set number of updates; where every one is another problem, the last iterate is as good as any."""
+    """Descend for a set number of updates, and average the later iterates, every one of which is for another problem."""
     own = torch.Generator(problem.X.device).manual_seed(0 if of_path.draw is None else of_path.draw.initial_seed())
     n_passes = max(_PASSES, ceil(_UPDATES / ceil(problem.n_fit / _ROWS)))
     descent = Descent(problem, of_path.learning_rate, _ROWS, own)
     state = descent.state
     moments = Weights(torch.zeros_like(state.moments.rows), torch.zeros_like(state.moments.upper))
-    descent.enter(start, moments, state.scale, state.active, torch.zeros_like(state.price))
-    for left in range(n_passes, 0, -1):
-        state.scale.fill_(_SIZE * left / n_passes)
+    scale = torch.full_like(state.scale, _SIZE)
+    descent.enter(start, moments, scale, state.active, torch.zeros_like(state.price))
+    descent.run(n_passes // 2)
+    total = Weights(torch.zeros_like(start.rows), torch.zeros_like(start.upper))
+    for _ in range(late := n_passes - n_passes // 2):
         descent.run(1)
+        total.rows.add_(state.now.weights.rows, alpha=1 / late)
+        total.upper.add_(state.now.weights.upper, alpha=1 / late)
+    weights = Solver(problem).feasible(total)
+    descent.place(weights)
     look, _ = descent.look()
-    weights = Weights(state.now.weights.rows.clone(), state.now.weights.upper.clone())
     return Solution(weights, look, *(np.full(1, n_passes) for _ in range(2)))
 
 
