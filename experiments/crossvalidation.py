@@ -109,10 +109,7 @@ def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
     model = LassoNetClassifierCV(
         (cell["units"],), M=_M, cv=folds, device="cpu", n_jobs=cell["jobs"], random_state=cell.seed
     )
-    tried = model.fit(X, y).cv_results_
-    results = tried.loc[
-        tried.groupby("lambda_")["mean_test_score"].idxmax()
-    ]  # at every λ the better way to train again
+    results = model.fit(X, y).cv_results_
     scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)
     means = scores.mean(axis=1)
     chosen = int(np.argmin(np.abs(results["lambda_"] - model.lambda_)))
@@ -121,8 +118,7 @@ def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
         "accuracies": np.round(means, 5).tolist(),
         "errors": np.round(results["se_test_score"], 5).tolist(),
     }
-    accuracies = _accuracies(scores[chosen], scores[means.argmax()])
-    return model.selected_, {**accuracies, "refit": model.refit_, "chosen": chosen, "path": path}
+    return model.selected_, {**_accuracies(scores[chosen], scores[means.argmax()]), "chosen": chosen, "path": path}
 
 
 def lassonet(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
@@ -157,9 +153,8 @@ def page(store: Store) -> Section | None:
     text = (
         f"Whole data sets, with the same folds for both methods, M = {_M} and one hidden layer. `riata` is "
         "`LassoNetClassifierCV`, which keeps the fewest features whose mean accuracy over folds is within one standard error "
-        "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. Every point "
-        "is trained again with and without noise, and the better one counts. `lassonet` is the class of that name in "
-        "the package lassonet, which takes the λ of the best. Both are at their defaults "
+        "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. `lassonet` "
+        "is the class of that name in the package lassonet, which takes the λ of the best. Both are at their defaults "
         f"otherwise. To breast cancer {_NOISE} columns of Gaussian noise are added. Features are those of the model on all "
         f"rows. The hidden layer has {_UNITS} units, and {_WIDE['isolet']} for isolet, a third of the columns. "
         "Folds are stratified by class; in isolet_speakers they are four groups of speakers instead, so that all rows of a "

@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
+from riata.estimators.folds import AGAIN
 
-QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "refit": "warm", "random_state": 0}
+QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
 WAYS = ("warm", "noisy")
 
 
@@ -48,7 +49,7 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     for i, (fit, test) in enumerate(folds):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
             alone = clone(replica).set_params(select=row.lambda_, refit=row.refit)
-            alone._warm_passes = 42  # three times as long as at each λ
+            alone._warm_passes = AGAIN
             alone.fit(X[fit], y[fit])
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
@@ -110,7 +111,7 @@ def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
 
 
 def test_m_and_shapes_are_searched(diabetes_frame):
-    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, refit="warm", random_state=0)
+    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, random_state=0)
     model.fit(*diabetes_frame)
     results = model.cv_results_
     assert set(results["hidden_dims"]) == {(4,), (6, 3)}
@@ -120,7 +121,7 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)
     # Candidates alone give the scores they have together.
-    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, refit="warm", random_state=0)
+    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0)
     alone.fit(*diabetes_frame)
     together = results[(results["M"] == 5.0) & (results["hidden_dims"] == (4,))].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.cv_results_, together)
@@ -206,7 +207,6 @@ def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monk
 
 
 def test_ways_of_training_again_are_searched(cancer, fitted):
-    assert LassoNetClassifierCV().refit == LassoNetRegressorCV().refit == WAYS
     model = LassoNetClassifierCV(cv=3, **{**QUICK, "refit": WAYS, "select": "best"}).fit(*cancer)
     results = model.cv_results_
     warm, noisy = (results[results["refit"] == way].reset_index(drop=True) for way in WAYS)

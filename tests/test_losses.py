@@ -551,7 +551,7 @@ def test_labels_may_be_validated_on_rows_of_their_own():
 
 # Elsewhere.
 
-FEW = {"cv": 3, "hidden_dims": (5,), "path_multiplier": 2.0, "n_iters": (100, 10), "random_state": 0}
+FEW = {"cv": 3, "hidden_dims": (5,), "path_multiplier": 1.5, "n_iters": (100, 10), "random_state": 0}
 
 
 @pytest.mark.parametrize(

@@ -372,13 +372,13 @@ def test_predictions_in_many_threads_are_those_of_one():
 
 
 def test_cross_validation_takes_a_network_as_one_candidate():
-    settings = {"cv": 2, "hidden_dims": [(3,), (4,)], "M": [1, 10], "refit": "warm", **QUICK}
+    settings = {"cv": 2, "hidden_dims": [(3,), (4,)], "M": [1, 10], **QUICK}
     model = LassoNetClassifierCV(network=smooth, **settings).fit(X, labels)
     assert model.selected_[:3].all() and model.cv_score_ > 0.75
     assert (set(model.cv_results_["hidden_dims"]), model.hidden_dims_) == ({()}, ())
     assert set(model.cv_results_["M"]) == {1, 10}
     assert plot_cross_validation(model).lines
-    model = LassoNetRegressorCV(network=made(smooth), cv=2, refit="warm", **QUICK).fit(X, y)
+    model = LassoNetRegressorCV(network=made(smooth), cv=2, **QUICK).fit(X, y)
     assert model.selected_[:2].all()
 
 

@@ -28,8 +28,8 @@ pytestmark = [
 FASTER = [
     LassoNetAutoencoder(hidden_dims=(10,), n_iters=(100, 10)),
     LassoNetImputer(hidden_dims=(10, 10), n_iters=(45, 5)),
-    LassoNetClassifierCV(hidden_dims=(10,), cv=2, select="best", n_iters=(100, 10), path_multiplier=1.2, refit="warm"),
-    LassoNetRegressorCV(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=2.0),
+    LassoNetClassifierCV(hidden_dims=(10,), cv=2, select="best", n_iters=(100, 10), path_multiplier=1.2),
+    LassoNetRegressorCV(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=1.2),
     StabilitySelector(
         LassoNetRegressor(hidden_dims=(4,), n_iters=(50, 5), path_multiplier=1.3),
         n_features=1,

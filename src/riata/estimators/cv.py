@@ -24,7 +24,7 @@ from riata import check
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import Candidate, Fold, Rows, Scoring, ScoringClassifier, ScoringRegressor, Way
+from riata.estimators.folds import AGAIN, Candidate, Fold, Rows, Scoring, ScoringClassifier, ScoringRegressor, Way
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -39,7 +39,7 @@ class CrossValidated(Supervised):
     _single: type[Supervised]  # the estimator of all rows
     _scoring: type[Scoring]  # that of a fold
 
-    def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit=("warm", "noisy"), n_jobs=None, **shared):
+    def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit="warm", n_jobs=None, **shared):
         super().__init__(hidden_dims, refit=refit, **shared)
         self.cv = cv
         self.scoring = scoring
@@ -74,14 +74,13 @@ class CrossValidated(Supervised):
         candidates = self._candidates(estimators, self._given_ways(), rows)
         results = self._results(candidates, rows, splits, scorer)
         best = self._choose(results)
-        candidate = candidates[results["candidate"][best]]
-        final = clone(candidate.estimator).set_params(
+        final = clone(candidates[results["candidate"][best]].estimator).set_params(
             select=float(results["lambda_"][best]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
             refit=results["refit"][best],
             verbose=self.verbose,
         )
-        final._warm_passes = candidate.warm_passes
+        final._warm_passes = AGAIN
         if isinstance(self.select, str):  # at the end of a path all rows may have lost what every fold still holds
             final._fewest = int(results["fewest"][best])
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])

@@ -107,7 +107,7 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
         folds; for accuracy, not less than a share of that many rows has by chance.
-    refit : {"warm", "scratch", "noisy", False} or sequence of these, default=("warm", "noisy")
+    refit : {"warm", "scratch", "noisy", False} or sequence of these, default="warm"
         Score models that are trained again on their features without a penalty, from the point's weights or from new
         ones, or from the point's with noise on every column, and train the chosen one so; of several ways the best is
         chosen. A penalised network loses accuracy to its penalty before it does to missing features, so False keeps more

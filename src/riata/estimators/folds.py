@@ -20,9 +20,7 @@ from riata.estimators.supervised import Supervised
 from riata.path import Path, Point
 from riata.stopping import affordable
 
-_AGAIN = (
-    3  # stays at a λ that warm training again takes: outputs recover from the penalty; many more overfit many features
-)
+AGAIN = 50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 _LESS = 0.9  # a point is scored if it has at most this share of the features of the last one that was
 
@@ -49,7 +47,6 @@ class Candidate(NamedTuple):
     estimator: Supervised
     scored: tuple[float, ...]
     ways: tuple[Way, ...]
-    warm_passes: int
 
 
 class Fold(NamedTuple):
@@ -82,7 +79,7 @@ def ahead(estimator: Supervised, rows: Rows) -> Path:
 
 def scores(replica: Scoring, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._scored, replica._tried, replica._warm_passes = candidate.scored, candidate.ways, candidate.warm_passes
+    replica._scored, replica._tried = candidate.scored, candidate.ways
     points = fitted(replica, rows.take(fold.fit))._points
     held_out = rows.take(fold.test)
     weights = {} if held_out.weights is None or not _weighs(scorer) else {"sample_weight": held_out.weights}
@@ -99,6 +96,7 @@ def _weighs(scorer: Any) -> bool:
 class Scoring(Supervised):
     """Trains all the points that are to be scored, rather than one, again in every way."""
 
+    _warm_passes = AGAIN
     _scored: tuple[float, ...] = ()
     _tried: tuple[Way, ...] = ()
 
@@ -121,18 +119,17 @@ class ScoringRegressor(Scoring, LassoNetRegressor):
 
 def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entries: int) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
-    usual = estimator._dwell * affordable(n_entries)
     stay = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
     further = [] if estimator.lambda_seq is not None else first.visited[-1] * _FURTHER
     replica = clone(estimator).set_params(
         lambda_seq=tuple(map(float, [*first.visited, *further])),
-        n_iters=(max(1, first[0].best_iter), stay or usual),
+        n_iters=(max(1, first[0].best_iter), stay or estimator._dwell * affordable(n_entries)),
         patience=(None, patience),
         val_size=0,
     )
     scored = tuple(_worth_scoring(first) if any(ways) else map(float, first.lambdas))
-    return Candidate(replica, scored, ways, _AGAIN * usual)
+    return Candidate(replica, scored, ways)
 
 
 def _worth_scoring(path: Path) -> list[float]:
