@@ -21,7 +21,7 @@ __all__ = ["WAYS", "Again"]
 
 WAYS = ("warm", "scratch", "noisy")
 _NOISE, _DROPOUT = 0.5, 0.1  # on the columns, in their standard deviations, and of hidden units
-_ROWS, _UPDATES, _PASSES = 128, 500, 15  # in a batch of noisy training, and at least of these
+_ROWS, _UPDATES, _PASSES = 128, 500, 15  # rows of a batch of noisy training; updates and passes, at least
 _SIZE = 3.0  # of noisy steps, relative to the learning rate
 
 

@@ -43,7 +43,7 @@ class Solver:
     problem : Problem
         What is to be minimised.
     learning_rate : float
-        Size of the first steps, relative to the size of the gradient; with mini-batches or dropout, of all steps.
+        Size of the first steps, relative to the size of the gradient; with mini-batches, of all steps.
     batch_size : int or None
         Rows per update; None for all.
     draw : torch.Generator, optional
