@@ -121,8 +121,7 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)
     # Candidates alone give the scores they have together.
-    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0)
-    alone.fit(*diabetes_frame)
+    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0).fit(*diabetes_frame)
     together = results[(results["M"] == 5.0) & (results["hidden_dims"] == (4,))].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.cv_results_, together)
 
@@ -230,7 +229,7 @@ def test_at_a_given_place_the_better_way_is_taken(cancer, rule):
 
 
 def test_without_refit_scores_are_of_the_penalised_networks(cancer):
-    model = LassoNetClassifierCV(cv=3, **{**QUICK, "refit": False}).fit(*cancer)
+    model = LassoNetClassifierCV(cv=3, refit=False, **QUICK).fit(*cancer)
     assert len(model.cv_results_) == len(np.unique(model.cv_results_["lambda_"]))
     assert model.point_ in model.path_.points
 
@@ -249,6 +248,7 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
         ({"n_features_to_select": 23}, "n_features_to_select"),
         ({"refit": ("warm", "cold")}, "refit must be one of"),
         ({"refit": ()}, "at least one way"),
+        ({"refit": None}, "refit must be one of"),
     ],
 )
 def test_bad_settings_are_refused_before_any_training(cancer, change, message, monkeypatch):

@@ -129,7 +129,8 @@ class CrossValidated(Supervised):
 
     def _given_ways(self) -> tuple[Way, ...]:
         """Return the ways of training again."""
-        ways = tuple([self.refit] if isinstance(self.refit, str | bool) else self.refit)
+        several = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
+        ways = tuple(self.refit if several else [self.refit])
         for way in ways:
             check.one_of("refit", way, (False, *self._ways))
         if not ways:
