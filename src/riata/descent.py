@@ -65,6 +65,7 @@ class Descent:
         self._gradient = network.layers(self.state.gradient)
         self._advance: Callable[[], None] = bind(self.state)
         self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        self._behind = False  # whether the buffers of the pass over all rows are those of an earlier iterate
         self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
         one_pass = self._update if self.deterministic else self._epoch
         recordable = network.recordable
@@ -97,8 +98,8 @@ class Descent:
             iterate.weights.rows.copy_(weights.rows)
             iterate.weights.upper.copy_(weights.upper)
             iterate.norms.copy_(norms)
-        if not known:
-            self._refresh()
+        self._behind = not known
+        self._catch_up()
 
     def restart(self, replicas: Tensor) -> None:
         """Go on with steps of the first size."""
@@ -111,6 +112,7 @@ class Descent:
             if not self.deterministic:
                 torch.randperm(len(self._order), generator=self._draw, out=self._order)
             self._one_pass()
+        self._behind = not self.state.seeking
 
     def priced(self, look: Look) -> Look:
         """Bring a look at the present iterate, taken at another λ, up to date."""
@@ -121,6 +123,7 @@ class Descent:
 
         ``val_losses`` of the look are valid until the next one.
         """
+        self._catch_up()
         self._evaluate()
         loss, penalty, val_loss, scale = self._seen.to("cpu", torch.float64, copy=True).numpy()
         if self.problem.val_weights is None:
@@ -129,8 +132,14 @@ class Descent:
 
     def pull(self) -> Tensor:
         """Gradient of the loss by the product of X and the rows, at the present iterate: (R, n_fit, o + K)."""
+        self._catch_up()
         self._pull()
         return self._whole.pull
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self._refresh()
+            self._behind = False
 
     def _backward_upper(self) -> None:
         self._whole.backward_upper(self.state.now.layers, self._gradient)
@@ -178,7 +187,8 @@ class Descent:
             torch.mul(gradient, weight, out=part.slope)
             part.backward(layers, X, self._gradient)
             self._advance()
-        self._forward()
+        if self.state.seeking:  # the next step is held against the objective where this one led
+            self._forward()
 
 
 def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: bool) -> State:
