@@ -174,6 +174,21 @@ def test_dropout_drops_the_stated_share_and_keeps_the_mean():
     assert float(factor.mean()) == pytest.approx(1.0, abs=0.02)
 
 
+def test_units_are_dropped_in_all_replicas_alike(make_problem):
+    """So a replica goes the same way alone and with others."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(29, 4)), rng.normal(size=29)
+    ends = []
+    for weights in (np.ones((1, 29)), np.ones((3, 29))):
+        problem = make_problem(*data, weights=weights, dropout=0.3)
+        descent = Descent(problem, 1e-3, 8, torch.Generator().manual_seed(0))
+        enter(descent, problem.network.init(4, [0] * len(weights), torch.float64, CPU), 0.0)
+        descent.run(3)
+        ends.append(descent.state.now.weights.rows)
+    for one in ends[1]:
+        np.testing.assert_allclose(one, ends[0][0], atol=1e-12)
+
+
 @given(batch=st.integers(3, 29))
 @settings(max_examples=10, deadline=None, derandomize=True)
 def test_the_gradients_of_batches_average_to_that_of_the_whole(make_problem, batch):

@@ -206,7 +206,7 @@ class Pass(AnyPass):
             h.relu_()
             self._kept[i] = None
             if dropout:
-                chance = torch.rand(h.shape, generator=draw, dtype=h.dtype, device=h.device)
+                chance = torch.rand(h.shape[1:], generator=draw, dtype=h.dtype, device=h.device)  # for all replicas
                 self._kept[i] = kept = chance.ge_(dropout).div_(1 - dropout)
                 h.mul_(kept)
         torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
