@@ -8,7 +8,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from riata import LassoNetClassifier, LassoNetRegressor
-from riata.again import Again
 
 N, D = 400, 6
 tables = np.random.default_rng(0)
@@ -44,26 +43,56 @@ def test_rows_of_little_weight_have_little_say():
     assert np.corrcoef(model.predict(X), y)[0, 1] > 0.95
 
 
-def test_points_are_trained_alike_whatever_was_trained_before(monkeypatch):
-    """The noise belongs to the point: one point of many, as in cross-validation, is the only one of a plain fit."""
-    quick = {
-        "hidden_dims": (5,),
-        "path_multiplier": 1.3,
-        "random_state": 0,
-        "refit": "noisy",
-        "n_features_to_select": 2,
-    }
-    alone = LassoNetRegressor(**quick).fit(X, y)
-    again = Again.__call__
+QUICK = {"hidden_dims": (5,), "path_multiplier": 1.3, "random_state": 0, "n_features_to_select": 2}
 
-    def twice(self, point, way):
-        again(self, point, way)
-        return again(self, point, way)
 
-    monkeypatch.setattr(Again, "__call__", twice)
-    second = LassoNetRegressor(**quick).fit(X, y)
-    np.testing.assert_array_equal(alone.predict(X), second.predict(X))
-    assert not np.array_equal(alone.predict(X), alone.at(n_features=2).predict(X))
+class Keeping(LassoNetRegressor):
+    """Keeps what trains its points."""
+
+    def _settle(self, again):
+        self.again = again
+        return super()._settle(again)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Keeping(**QUICK).fit(X, y)
+
+
+def test_points_are_trained_alike_whatever_was_trained_before(model):
+    point = model.path_[len(model.path_) // 2]
+    first, second = (model.again([point], "noisy")[0] for _ in range(2))
+    np.testing.assert_array_equal(first.weights.first, second.weights.first)
+    assert not np.array_equal(first.weights.first, point.weights.first)
+
+
+@pytest.mark.parametrize("way", ["warm", "scratch", "noisy"])
+def test_what_is_trained_together_is_what_is_trained_alone(model, way):
+    """Networks see the same batches, noise and dropped units; more columns than their own would be other noise."""
+    point = next(point for point in model.path_ if point.n_selected == 3)
+    (alone,) = model.again([point], way)
+    for one in model.again([point] * 3, way):
+        for part in ("columns", "skip", "first", "upper"):
+            np.testing.assert_allclose(getattr(one.weights, part), getattr(alone.weights, part), rtol=1e-4, atol=1e-5)
+
+
+def test_of_networks_trained_together_each_has_its_own_features(model):
+    points = list({point.n_selected: point for point in model.path_}.values())
+    assert [point.n_selected for point in points] == [6, 4, 3, 2]
+    trained = model.again(points, "noisy")
+    assert [point.lambda_ for point in trained] == [point.lambda_ for point in points]
+    for new, old in zip(trained, points, strict=True):
+        np.testing.assert_array_equal(new.weights.columns, old.weights.columns)
+        np.testing.assert_array_equal(new.selected, old.selected)
+        (alone,) = model.again([old], "noisy")
+        assert new.loss == pytest.approx(alone.loss, rel=0.1)
+
+
+def test_points_without_features_and_ways_that_are_none_change_nothing(model):
+    empty = LassoNetRegressor(**{**QUICK, "n_features_to_select": None, "select": 1e9}).fit(X, y).path_[-1]
+    assert empty.n_selected == 0
+    assert model.again([empty], "noisy")[0] is empty
+    assert model.again([model.path_[0]], False)[0] is model.path_[0]
 
 
 def test_with_half_of_the_features_noise_makes_better_networks():

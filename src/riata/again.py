@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from riata.descent import Descent
-from riata.follow import points
+from riata.follow import points as brought
 from riata.network import Weights
 from riata.path import Point
 from riata.problem import Problem
 from riata.solver import Solution, Solver
 from riata.stopping import Stopping
 
-__all__ = ["WAYS", "Again"]
+__all__ = ["WAYS", "Again", "alike"]
 
 WAYS = ("warm", "scratch", "noisy")
 _NOISE, _DROPOUT = 0.5, 0.1  # on the columns, in their standard deviations, and of hidden units
-_ROWS, _UPDATES, _PASSES = 128, 500, 15  # rows of a batch of noisy training; updates and passes, at least
+_ROWS = 128  # of a batch of noisy training
+_PASSES, _FEWEST_PASSES = 40, 15  # of noisy training: as many, or
+_UPDATES, _FEWEST_UPDATES = 2000, 500  # as these allow, but no fewer
 _SIZE = 3.0  # of noisy steps, relative to the learning rate
+_ALIKE, _SMALL = 0.7, 32  # networks are trained together if all have this share of the largest's features, or that few
+_ENTRIES = 2**27  # of hidden units, of all rows and all networks that are trained together
 
 
 @dataclass(frozen=True)
@@ -39,29 +44,60 @@ class Again:
     fresh: Callable[[], Weights]
     warm_passes: int | None = None  # instead of those that ``stopping`` allows
 
-    def __call__(self, point: Point, way: str | bool) -> Point:
-        """Return a point with the same features and λ, trained again in this way if there is one."""
-        if not way or not point.n_selected:
-            return point
-        columns = torch.from_numpy(point.weights.columns).to(self.solver.problem.X.device)
-        problem = self.solver.problem.only(columns)
-        if way == "noisy":
-            return _named(point, problem, _noisy(_noised(problem), self.solver, _own(problem, point)))
-        if way == "scratch":
-            fresh, stopping = self.fresh(), self.stopping
-            start = Weights(fresh.rows[:, columns], fresh.upper)
-        else:
-            start = _own(problem, point)
-            stopping = replace(self.stopping, n_iters=self.warm_passes or self.stopping.n_iters)
+    def __call__(self, points: Sequence[Point], way: str | bool) -> list[Point]:
+        """Return points with the same features and λ, trained again in this way if there is one."""
+        found = list(points)
+        there = [i for i, point in enumerate(points) if way and point.n_selected]
+        for some in self._together(there, points) if way == "noisy" else [[i] for i in there]:
+            for i, point in zip(some, self._trained([points[i] for i in some], way), strict=True):
+                found[i] = point
+        return found
+
+    def _together(self, which: list[int], points: Sequence[Point]) -> list[list[int]]:
+        """Group points, given by position, whose networks are trained at once.
+
+        They share the batches and what is drawn for them, and none is filled up with many zeros.
+        """
+        problem = self.solver.problem
+        most = max(1, _ENTRIES // (len(problem.X) * problem.network.width))
+        groups: list[list[int]] = []
+        for i in sorted(which, key=lambda i: -points[i].n_selected):
+            if not groups or len(groups[-1]) == most or not alike(points[groups[-1][0]], points[i]):
+                groups.append([])
+            groups[-1].append(i)
+        return groups
+
+    def _trained(self, points: Sequence[Point], way: str | bool) -> list[Point]:
+        """Train networks side by side, each on its features."""
         given = self.solver
-        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=given.draw)
-        return _named(point, problem, solver.minimise(solver.feasible(start), start.upper.new_zeros(1), stopping))
+        columns = np.unique(np.concatenate([point.weights.columns for point in points]))
+        problem = given.problem.only(torch.from_numpy(columns).to(given.problem.X.device)).copies(len(points))
+        start = _own(problem, points, columns)
+        if way == "noisy":
+            solution = _noisy(_noised(problem), given, start)
+        else:
+            stopping = replace(self.stopping, n_iters=self.warm_passes or self.stopping.n_iters)
+            if way == "scratch":
+                fresh, stopping = self.fresh(), self.stopping
+                start = Weights(fresh.rows[:, columns], fresh.upper)
+            solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=given.draw)
+            solution = solver.minimise(solver.feasible(start), start.upper.new_zeros(len(points)), stopping)
+        return _named(points, columns, problem, solution)
 
 
-def _own(problem: Problem, point: Point) -> Weights:
-    """Return the weights of a point as those of the one replica of a problem on its features."""
-    rows = np.concatenate([point.weights.skip, point.weights.first], axis=1)
-    return Weights(*(torch.from_numpy(part)[None].to(problem.X) for part in (rows, point.weights.upper)))
+def alike(large: Point, small: Point) -> bool:
+    """Say whether two networks are of similar sizes, so that it pays to train them together."""
+    return small.n_selected >= _ALIKE * large.n_selected or large.n_selected <= _SMALL
+
+
+def _own(problem: Problem, points: Sequence[Point], columns: NDArray[np.int64]) -> Weights:
+    """Return the weights of points as those of the replicas of a problem on these columns."""
+    rows = np.zeros((len(points), len(columns), problem.network.width), dtype=points[0].weights.first.dtype)
+    for own, point in zip(rows, points, strict=True):
+        here = np.searchsorted(columns, point.weights.columns)
+        own[here] = np.concatenate([point.weights.skip, point.weights.first], axis=1)
+    upper = np.stack([point.weights.upper for point in points])
+    return Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
 
 
 def _noised(problem: Problem) -> Problem:
@@ -75,12 +111,13 @@ def _noised(problem: Problem) -> Problem:
 def _noisy(problem: Problem, of_path: Solver, start: Weights) -> Solution:
     """Descend for a set number of updates, and average the later iterates, every one of which is for another problem."""
     own = torch.Generator(problem.X.device).manual_seed(0 if of_path.draw is None else of_path.draw.initial_seed())
-    n_passes = max(_PASSES, ceil(_UPDATES / ceil(problem.n_fit / _ROWS)))
+    n_batches = ceil(problem.n_fit / _ROWS)
+    n_passes = max(min(_PASSES, _UPDATES // n_batches), _FEWEST_PASSES, ceil(_FEWEST_UPDATES / n_batches))
     descent = Descent(problem, of_path.learning_rate, _ROWS, own)
     state = descent.state
     moments = Weights(torch.zeros_like(state.moments.rows), torch.zeros_like(state.moments.upper))
     scale = torch.full_like(state.scale, _SIZE)
-    descent.enter(start, moments, scale, state.active, torch.zeros_like(state.price))
+    descent.enter(start, moments, scale, problem.selected(start.rows), torch.zeros_like(state.price))
     descent.run(n_passes // 2)
     total = Weights(torch.zeros_like(start.rows), torch.zeros_like(start.upper))
     for _ in range(late := n_passes - n_passes // 2):
@@ -90,11 +127,19 @@ def _noisy(problem: Problem, of_path: Solver, start: Weights) -> Solution:
     weights = Solver(problem).feasible(total)
     descent.place(weights)
     look, _ = descent.look()
-    return Solution(weights, look, *(np.full(1, n_passes) for _ in range(2)))
+    return Solution(weights, look, *(np.full(len(start.rows), n_passes) for _ in range(2)))
 
 
-def _named(point: Point, problem: Problem, solution: Solution) -> Point:
-    """Return what was found as a point with the λ and the features of the one it began with."""
-    found = points(problem, solution, np.array([point.lambda_]), np.zeros(1, dtype=np.int64))[0]
-    weights = replace(found.weights, columns=point.weights.columns[found.weights.columns])
-    return replace(found, weights=weights, selected=point.selected, n_selected=point.n_selected)
+def _named(points: Sequence[Point], columns: NDArray[np.int64], problem: Problem, solution: Solution) -> list[Point]:
+    """Return what was found as points with the λ and the features of those it began with."""
+    lambdas = np.array([point.lambda_ for point in points])
+    found = brought(problem, solution, lambdas, np.arange(len(points)))
+    return [
+        replace(
+            new,
+            weights=replace(new.weights, columns=columns[new.weights.columns]),
+            selected=point.selected,
+            n_selected=point.n_selected,
+        )
+        for point, new in zip(points, found, strict=True)
+    ]

@@ -33,7 +33,7 @@ def follow(
     *,
     until: int = 0,
     shared: bool = True,
-    on_point: Callable[[Point], None] | None = None,
+    on_point: Callable[[Point], bool | None] | None = None,
 ) -> list[Path]:
     """Follow the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
 
@@ -56,7 +56,7 @@ def follow(
     shared : bool
         Whether an automatic grid is the same for all replicas, or each has its own.
     on_point : callable, optional
-        Called with each new point of the first replica.
+        Called with each new point of the first replica; the path ends there if it says so.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def follow(
 class _Log:
     """The points so far of every replica, and which replicas have arrived."""
 
-    def __init__(self, solver: Solver, grid: Grid, until: int, on_point: Callable[[Point], None] | None):
+    def __init__(self, solver: Solver, grid: Grid, until: int, on_point: Callable[[Point], bool | None] | None):
         problem = solver.problem
         self._solver, self._grid, self._on_point = solver, grid, on_point
         self._floor = max(until, len(np.unique(problem.source[(problem.costs == 0).cpu().numpy()])))
@@ -113,8 +113,8 @@ class _Log:
             track.append(point)
             self._visited[r] += [point.lambda_] * (point.lambda_ > 0)
             self.arrived[r] = point.n_selected <= self._floor and point.lambda_ > 0 and not self._grid.falling
-        if self._on_point is not None:
-            self._on_point(self.tracks[0][-1])
+        if self._on_point is not None and self._on_point(self.tracks[0][-1]):
+            self.arrived[:] = True
         return solution.weights
 
     def paths(self) -> list[Path]:

@@ -117,6 +117,11 @@ class Problem:
         ratio = torch.where(present, mean / norms.clamp_min(torch.finfo(norms.dtype).tiny), 1.0)
         return price * ratio.pow(self.adaptive).clamp(1 / _DEAREST, _DEAREST)
 
+    def copies(self, n: int) -> Problem:
+        """The same problem for n networks instead of one."""
+        val_weights = None if self.val_weights is None else self.val_weights.repeat(n, 1)
+        return replace(self, weights=self.weights.repeat(n, 1), val_weights=val_weights, M=self.M.repeat(n))
+
     def only(self, features: Tensor) -> Problem:
         """The same problem on some of the features, given by position."""
         if len(features) == self.X.shape[1]:

@@ -144,17 +144,26 @@ class BaseLassoNet(ColumnSelector, PathModel):
             sparse = replace(sparse, n_iters=self._dwell * affordable(len(problem.X) * self.n_features_in_))
         solver = self._solver(problem, int(seeds[1]))
         until = self.n_features_to_select or 0
-        with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            start = self._start(problem, int(seeds[2]))
-            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
-        self.path_ = paths[0]
         again = Again(solver, dense, lambda: self._start(problem, int(seeds[2])), self._warm_passes)
+        with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
+
+            def on_point(point: Point) -> bool:
+                progress(point)
+                return self._enough(point, again)
+
+            start = self._start(problem, int(seeds[2]))
+            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=on_point)
+        self.path_ = paths[0]
         return self.load(self._settle(again))
+
+    def _enough(self, point: Point, again: Again) -> bool:
+        """Say whether the path may end at a point."""
+        return False
 
     def _settle(self, again: Again) -> Point:
         """Choose a point, and train it again where that was asked for."""
         chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, fewest=self._fewest)
-        return again(chosen, self.refit)
+        return again([chosen], self.refit)[0]
 
     # The fitted model.
 

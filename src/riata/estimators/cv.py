@@ -159,7 +159,8 @@ class CrossValidated(Supervised):
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
-        return [folds.candidate(*each, ways, rows.X.size) for each in zip(whole, ahead, strict=True)]
+        far = self.n_features_to_select is not None or not isinstance(self.select, str)
+        return [folds.candidate(*each, ways, rows.X.size, far=far) for each in zip(whole, ahead, strict=True)]
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Rows, splits: Sequence[Fold], scorer: Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from riata import check, choose
-from riata.again import Again
+from riata.again import Again, alike
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
@@ -22,7 +21,9 @@ from riata.stopping import affordable
 
 AGAIN = 50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
-_LESS = 0.9  # a point is scored if it has at most this share of the features of the last one that was
+_LESS, _LESS_NOISY = 0.9, 0.8  # a point is scored if it has at most this share of the features of the last one that was
+_FAR = 5  # standard errors by which models are so much worse than the best that sparser ones need not be looked at
+_PARTS, _FEW = 10, 100  # of the rows that are left out, for a standard error; too few rows for one
 
 Indices = NDArray[np.int64]
 Way = str | bool
@@ -47,6 +48,7 @@ class Candidate(NamedTuple):
     estimator: Supervised
     scored: tuple[float, ...]
     ways: tuple[Way, ...]
+    stops: bool  # whether a fold's path may end where models are far worse than the best
 
 
 class Fold(NamedTuple):
@@ -58,10 +60,10 @@ class Fold(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What one fold says of one candidate, one number for each way and λ."""
+    """What one fold says of one candidate, as far as its path was followed."""
 
-    score: NDArray[np.float64]
-    n_selected: Indices
+    score: NDArray[np.float64]  # (λ, ways)
+    n_selected: Indices  # (λ,)
 
 
 # Jobs: fit on all rows, follow a first path, follow and score that of a fold.
@@ -79,12 +81,75 @@ def ahead(estimator: Supervised, rows: Rows) -> Path:
 
 def scores(replica: Scoring, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._scored, replica._tried = candidate.scored, candidate.ways
-    points = fitted(replica, rows.take(fold.fit))._points
-    held_out = rows.take(fold.test)
-    weights = {} if held_out.weights is None or not _weighs(scorer) else {"sample_weight": held_out.weights}
-    found = [scorer(replica.load(point), held_out.X, held_out.y, **weights) for point in points]
-    return Scores(np.array(found), np.array([point.n_selected for point in points]))
+    replica._exam = Exam(candidate, rows.take(fold.test), scorer)
+    return fitted(replica, rows.take(fold.fit))._exam.result
+
+
+class Exam:
+    """Points of a fold's path are trained again and put before the rows that are left out."""
+
+    def __init__(self, candidate: Candidate, rows: Rows, scorer: Any):
+        self._candidate, self._rows, self._scorer = candidate, rows, scorer
+        self._stops = candidate.stops and len(rows.y) >= _FEW
+        self._parts = [
+            np.flatnonzero(np.arange(len(rows.y)) % _PARTS != i) for i in range(_PARTS if self._stops else 0)
+        ]
+        self._weighs = rows.weights is not None and _weighs(scorer)
+        self._waiting: list[Point] = []
+        self._marks: list[NDArray[np.float64]] = []  # one for each λ: (ways, 1 + parts)
+        self._n_selected: list[int] = []
+        self._over = False
+
+    @property
+    def result(self) -> Scores:
+        """The scores so far."""
+        return Scores(np.array([mark[:, 0] for mark in self._marks]), np.array(self._n_selected))
+
+    def hear(self, replica: Scoring, point: Point, again: Again) -> bool:
+        """Take note of a new point of the path; say whether sparser ones are hopeless."""
+        left = self._candidate.scored[len(self._marks) + len(self._waiting) :]
+        if not self._stops or not left or point.lambda_ < left[0] * (1 - 1e-9):
+            return False
+        if self._waiting and not alike(self._waiting[0], point):
+            replica.path_ = Path([point])  # the model can be asked before its path is complete
+            self._over = self._mark(replica, again)
+        self._waiting.append(point)
+        return self._over
+
+    def end(self, replica: Scoring, again: Again) -> None:
+        """Score what is left at the end of the path."""
+        if not self._over:
+            left = self._candidate.scored[len(self._marks) + len(self._waiting) :]
+            self._waiting += [replica.path_[choose.at_lambda(replica.path_, lambda_)] for lambda_ in left]
+            self._mark(replica, again)
+
+    def _mark(self, replica: Scoring, again: Again) -> bool:
+        """Train the points that wait, and score them; say whether all are far worse than the best so far."""
+        trained = [again(self._waiting, way) for way in self._candidate.ways]
+        new = [
+            np.array([self._scores(replica.load(point)) for point in points]) for points in zip(*trained, strict=True)
+        ]
+        self._marks += new
+        self._n_selected += [point.n_selected for point in self._waiting]
+        self._waiting = []
+        best = max((way for mark in self._marks for way in mark), key=lambda way: way[0])
+        return self._stops and all(_far_below(way, best) for mark in new for way in mark)
+
+    def _scores(self, model: Scoring) -> list[float]:
+        """Score all rows, and all but each of their parts."""
+        return [self._score(model, rows) for rows in (self._rows, *map(self._rows.take, self._parts))]
+
+    def _score(self, model: Scoring, rows: Rows) -> float:
+        weights = {"sample_weight": rows.weights} if self._weighs else {}
+        return float(self._scorer(model, rows.X, rows.y, **weights))
+
+
+def _far_below(score: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
+    """Compare scores of the same rows by the jackknife: the first is of all rows, the others lack one part each."""
+    behind = best - score
+    n = len(behind) - 1
+    error = np.sqrt((n - 1) / n * np.square(behind[1:] - behind[1:].mean()).sum())
+    return bool(behind[0] > _FAR * error)
 
 
 def _weighs(scorer: Any) -> bool:
@@ -94,16 +159,17 @@ def _weighs(scorer: Any) -> bool:
 
 
 class Scoring(Supervised):
-    """Trains all the points that are to be scored, rather than one, again in every way."""
+    """Has all the points that are to be scored, rather than one, trained again in every way."""
 
     _warm_passes = AGAIN
-    _scored: tuple[float, ...] = ()
-    _tried: tuple[Way, ...] = ()
+    _exam: Exam
+
+    def _enough(self, point: Point, again: Again) -> bool:
+        return self._exam.hear(self, point, again)
 
     def _settle(self, again: Again) -> Point:
-        points = [self.path_[choose.at_lambda(self.path_, lambda_)] for lambda_ in self._scored]
-        self._points = [again(point, way) for way, point in product(self._tried, points)]
-        return points[0]
+        self._exam.end(self, again)
+        return self.path_[0]
 
 
 class ScoringClassifier(Scoring, LassoNetClassifier):
@@ -117,8 +183,11 @@ class ScoringRegressor(Scoring, LassoNetRegressor):
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entries: int) -> Candidate:
-    """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
+def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entries: int, *, far: bool) -> Candidate:
+    """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out.
+
+    They go on to the end if that does not take long, or if they are to go ``far``.
+    """
     stay = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
     further = [] if estimator.lambda_seq is not None else first.visited[-1] * _FURTHER
@@ -128,18 +197,20 @@ def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entri
         patience=(None, patience),
         val_size=0,
     )
-    scored = tuple(_worth_scoring(first) if any(ways) else map(float, first.lambdas))
-    return Candidate(replica, scored, ways)
+    return Candidate(replica, _worth_scoring(first, ways), ways, "noisy" in ways and not far)
 
 
-def _worth_scoring(path: Path) -> list[float]:
-    """Return the λ at which enough features have left since the last one."""
+def _worth_scoring(path: Path, ways: tuple[Way, ...]) -> tuple[float, ...]:
+    """Return the λ at which enough features have left since the last one; all of them, if points are taken as they are."""
+    if not any(ways):
+        return tuple(map(float, path.lambdas))
+    less = _LESS_NOISY if "noisy" in ways else _LESS
     scored, last = [], np.inf
     for point in path:
-        if point.n_selected <= _LESS * last:
+        if point.n_selected <= less * last:
             scored.append(point.lambda_)
             last = point.n_selected
-    return scored
+    return tuple(scored)
 
 
 def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
@@ -152,19 +223,21 @@ def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
 
 
 def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
-    """One row for each way and λ of a candidate."""
-    found = np.array([fold.score for fold in folds])
+    """One row for each way and λ of a candidate that all folds have come to."""
+    n = min(len(fold.n_selected) for fold in folds)
+    found = np.array([fold.score[:n].T.ravel() for fold in folds])  # (folds, ways and λ)
+    counts = np.tile([fold.n_selected[:n] for fold in folds], len(candidate.ways))
     return pd.DataFrame(
         {
             "hidden_dims": [candidate.estimator.hidden_dims] * found.shape[1],
             "M": float(candidate.estimator.M),
-            "refit": np.repeat(np.array(candidate.ways, dtype=object), len(candidate.scored)),
-            "lambda_": np.tile(candidate.scored, len(candidate.ways)),
-            "n_selected": np.mean([fold.n_selected for fold in folds], axis=0),
+            "refit": np.repeat(np.array(candidate.ways, dtype=object), n),
+            "lambda_": np.tile(candidate.scored[:n], len(candidate.ways)),
+            "n_selected": counts.mean(axis=0),
             "mean_test_score": found.mean(axis=0),
             "se_test_score": found.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,
             **{f"split{i}_test_score": score for i, score in enumerate(found)},
-            "fewest": np.min([fold.n_selected for fold in folds], axis=0),
+            "fewest": counts.min(axis=0),
         }
     )
 
