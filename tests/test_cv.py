@@ -255,6 +255,8 @@ def test_far_below_is_a_matter_of_the_rows():
             patch.setattr(folds, "_FAR", far * difference.mean() / error)
             assert folds._far_below(scores[1], scores[0]) is expected
     assert not folds._far_below(scores[0], scores[1])
+    unknown = np.where(np.arange(11) == 3, np.nan, scores[1])  # a part without some class has no score
+    assert not folds._far_below(unknown - 0.5, scores[0])
 
 
 @pytest.mark.parametrize("rule", [{"n_features_to_select": 2}, {"select": 0.5}])

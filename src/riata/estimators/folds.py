@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -137,7 +138,16 @@ class Exam:
 
     def _scores(self, model: Scoring) -> list[float]:
         """Score all rows, and all but each of their parts."""
-        return [self._score(model, rows) for rows in (self._rows, *map(self._rows.take, self._parts))]
+        return [self._score(model, self._rows), *(self._score_part(model, part) for part in self._parts)]
+
+    def _score_part(self, model: Scoring, part: Indices) -> float:
+        """Score some of the rows; where a class is missing among them there may be no score, and nothing to be said."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self._score(model, self._rows.take(part))
+        except ValueError:
+            return np.nan
 
     def _score(self, model: Scoring, rows: Rows) -> float:
         weights = {"sample_weight": rows.weights} if self._weighs else {}
