@@ -115,14 +115,13 @@ def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell, **settings: Any) -> 
     model = LassoNetClassifierCV((cell["units"],), M=_M, **common, **settings)
     results = model.fit(X, y).cv_results_
     scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)
-    means = scores.mean(axis=1)
-    chosen = int(np.argmin(np.abs(results["lambda_"] - model.lambda_)))
+    means, at = scores.mean(axis=1), model.cv_index_
     path = {
         "counts": results["n_selected"].tolist(),
         "accuracies": np.round(means, 5).tolist(),
         "errors": np.round(results["se_test_score"], 5).tolist(),
     }
-    return model.selected_, {**_accuracies(scores[chosen], scores[means.argmax()]), "chosen": chosen, "path": path}
+    return model.selected_, {**_accuracies(scores[at], scores[means.argmax()]), "chosen": at, "path": path}
 
 
 def lassonet(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:

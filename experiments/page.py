@@ -18,7 +18,7 @@ from experiments.baselines import METHODS, completion, knockoffs, unsupervised
 from experiments.cells import Result, Store
 from experiments.data import PAPER
 
-_ALSO = ("riata_at", "riata_noisy")  # settings of riata: an imputer with few columns, without training; training with noise
+_ALSO = ("riata_at", "riata_noisy")  # settings of riata: few columns without training for them; training with noise
 _METHODS = [*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO, *knockoffs.METHODS]
 KNOWN = tuple(dict.fromkeys(_METHODS))  # as pages order them
 _STYLE = """

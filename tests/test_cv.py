@@ -80,7 +80,10 @@ def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted)
     best = results.loc[results["mean_test_score"].idxmax()]
     close = results[results["mean_test_score"] >= best["mean_test_score"] - best["se_test_score"]]
     chosen = results.loc[fitted.cv_index_]
-    assert chosen["lambda_"] == fitted.lambda_
+    counts = fitted.path_.n_selected
+    assert abs(fitted.n_selected_ - chosen["n_selected"]) == np.abs(counts - chosen["n_selected"]).min()
+    alike = fitted.path_.lambdas[counts == fitted.n_selected_]
+    assert abs(fitted.lambda_ - chosen["lambda_"]) == np.abs(alike - chosen["lambda_"]).min()
     assert chosen["n_selected"] == close["n_selected"].min()
     assert chosen["mean_test_score"] == fitted.cv_score_
     assert fitted.n_selected_ < fitted.n_features_in_ / 2

@@ -8,15 +8,18 @@ import numpy as np
 
 from riata.path import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "elbow", "one_standard_error", "pick"]
+__all__ = ["at_lambda", "at_most", "best", "elbow", "nearest", "one_standard_error", "pick"]
 
 _FEW = 30  # validation rows below which a standard error says little
 
 
-def pick(path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0, fewest: int = 0) -> Point:
+def pick(
+    path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0, about: float | None = None
+) -> Point:
     """Follow the rules of the estimators, with a warning where they cannot do what they say.
 
-    ``depth`` is how many calls lie between the user's and the one that picks; ``fewest`` is for :func:`at_lambda`.
+    ``depth`` is how many calls lie between the user's and the one that picks; ``about`` says how many features
+    a λ has on other rows.
     """
     if n_features_to_select is not None:
         sparsest = min(reversed(path), key=lambda point: point.n_selected)
@@ -29,7 +32,7 @@ def pick(path: Path, n_features_to_select: int | None, select: str | float, dept
         )
         return sparsest
     if not isinstance(select, str):
-        return path[at_lambda(path, select, fewest)]
+        return path[at_lambda(path, select) if about is None else nearest(path, about, select)]
     if path.val_weights is None:
         _warn(
             "without validation rows nothing says which point is best: taking the last one that has features; "
@@ -83,12 +86,18 @@ def at_most(path: Path, n_features: int) -> int:
     return int(np.argmax(np.where(counts <= n_features, counts, -1)))
 
 
-def at_lambda(path: Path, lambda_: float, fewest: int = 0) -> int:
-    """Position of the last point whose λ does not exceed the given one, and that has at least so many features."""
-    reached = np.flatnonzero((path.lambdas <= lambda_ * (1 + 1e-9)) & (path.n_selected >= fewest))
+def at_lambda(path: Path, lambda_: float) -> int:
+    """Position of the last point whose λ does not exceed the given one."""
+    reached = np.flatnonzero(path.lambdas <= lambda_ * (1 + 1e-9))
     if not len(reached):
         raise ValueError(f"the path starts at lambda_={path.lambdas[0]:.4g}; got {lambda_}")
     return int(reached[-1])
+
+
+def nearest(path: Path, n_features: float, lambda_: float) -> int:
+    """Position of the point with about so many features; of equals, the one with more, and with the nearest λ."""
+    counts = path.n_selected
+    return int(np.lexsort([np.abs(path.lambdas - lambda_), -counts, np.abs(counts - n_features)])[0])
 
 
 def elbow(path: Path) -> int:

@@ -99,7 +99,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     # What subclasses define.
 
-    _fewest = 0  # features at the chosen λ, where that was chosen on other rows
+    _about: float | None = None  # how many features the chosen λ has, where it was chosen on other rows
     _warm_passes: int | None = None  # of training again from a point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
@@ -162,7 +162,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     def _settle(self, again: Again) -> Point:
         """Choose a point, and train it again where that was asked for."""
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, fewest=self._fewest)
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, about=self._about)
         return again([chosen], self.refit)[0]
 
     # The fitted model.

@@ -81,12 +81,12 @@ class CrossValidated(Supervised):
             verbose=self.verbose,
         )
         final._warm_passes = AGAIN
-        if isinstance(self.select, str):  # at the end of a path all rows may have lost what every fold still holds
-            final._fewest = int(results["fewest"][best])
+        if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
+            final._about = float(results["n_selected"][best])
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
-        self.cv_results_, self.cv_index_ = results.drop(columns=["candidate", "fewest"]), int(best)
+        self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), int(best)
         self.M_, self.hidden_dims_, self.refit_ = float(final.M), final.hidden_dims, final.refit
         self.cv_score_, self.cv_score_se_ = (float(results[f"{name}_test_score"][best]) for name in ("mean", "se"))
         return self
@@ -205,8 +205,8 @@ class CrossValidated(Supervised):
 class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The chosen λ is then
-    applied to a path on all rows, which is what the fitted estimator holds.
+    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The fitted estimator
+    holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
 
     Parameters
     ----------
@@ -240,8 +240,8 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
 class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The chosen λ is then
-    applied to a path on all rows, which is what the fitted estimator holds.
+    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The fitted estimator
+    holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
 
     Parameters
     ----------

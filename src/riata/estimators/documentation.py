@@ -111,7 +111,8 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         Score models that are trained again on their features without a penalty, from the point's weights or from new
         ones, or from the point's with noise on every column, and train the chosen one so; of several ways the best is
         chosen. A penalised network loses accuracy to its penalty before it does to missing features, so False keeps more
-        features; it is several times as fast.
+        features; it is several times as fast. Noise takes longest: with it fewer λ are scored, and unless a number of
+        features or a λ is asked for, none beyond those at which networks are far worse than the best.
     val_size : float, default=0.2
         Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model. It
         is drawn without regard to ``groups``.
@@ -124,7 +125,8 @@ cv_results_ : DataFrame
         One row for each candidate and λ: ``hidden_dims``, ``M``, ``refit``, ``lambda_``, the mean number of features over folds
         ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
     cv_index_ : int
-        The chosen row of ``cv_results_``.
+        The chosen row of ``cv_results_``. The model on all rows has about as many features as the folds have there; its λ
+        may be another.
     cv_score_, cv_score_se_ : float
         Mean score over folds of the chosen row, and its standard error. The choice was made by these scores: for a score
         that nothing was chosen by, hold rows out.

@@ -247,7 +247,6 @@ def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
             "mean_test_score": found.mean(axis=0),
             "se_test_score": found.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,
             **{f"split{i}_test_score": score for i, score in enumerate(found)},
-            "fewest": counts.min(axis=0),
         }
     )
 
