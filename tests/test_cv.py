@@ -232,8 +232,9 @@ def test_folds_end_where_models_are_far_worse_than_the_best(monkeypatch):
     quick = {**QUICK, "hidden_dims": (20,), "refit": "noisy", "cv": 2, "n_iters": (40, 3)}
     monkeypatch.setattr(again, "_SMALL", 0)  # small networks are not trained together either
     model = LassoNetClassifierCV(**quick).fit(X, y)
-    monkeypatch.setattr(folds, "_FAR", 1e9)
-    whole = LassoNetClassifierCV(**quick).fit(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(folds, "_FAR", 1e9)
+        whole = LassoNetClassifierCV(**quick).fit(X, y)
     n = len(model.cv_results_)
     assert whole.cv_results_["n_selected"].min() == 0
     assert 0 < n < len(whole.cv_results_)
@@ -243,6 +244,29 @@ def test_folds_end_where_models_are_far_worse_than_the_best(monkeypatch):
     np.testing.assert_array_equal(model.selected_, whole.selected_)
     few = LassoNetClassifierCV(**quick, n_features_to_select=3).fit(X, y)
     assert few.cv_results_["n_selected"].min() < 5  # a number that is asked for is gone to
+
+
+def test_folds_go_on_where_a_score_that_would_do_is_the_last(monkeypatch):
+    """A fold knows nothing of the others' scores, which may differ so much that sparser models would do."""
+    X, y = load_digits(return_X_y=True)
+    quick = {**QUICK, "refit": WAYS, "cv": 2, "n_iters": (10, 2), "path_multiplier": 1.5}
+    monkeypatch.setattr(folds, "_far_below", lambda score, best: True)
+    model = LassoNetClassifierCV(**quick).fit(pd.DataFrame(X).add_prefix("x"), y, np.ones(len(y)))
+    assert model.cv_results_["n_selected"].min() == 0
+
+
+def test_parts_of_a_fold_without_a_score_end_nothing():
+    """Some scorers fail where a class is missing, each in its own way."""
+
+    def fails(model, X, y):
+        if len(y) % 10:
+            raise ZeroDivisionError
+        return float(np.mean(model.predict(X) == y))
+
+    X, y = load_digits(return_X_y=True)
+    quick = {**QUICK, "refit": "noisy", "cv": 2, "n_iters": (10, 2), "path_multiplier": 1.5}
+    model = LassoNetClassifierCV(**quick, scoring=fails).fit(X[:1200], y[:1200])
+    assert model.cv_results_["n_selected"].min() == 0
 
 
 def test_far_below_is_a_matter_of_the_rows():
@@ -258,6 +282,7 @@ def test_far_below_is_a_matter_of_the_rows():
             patch.setattr(folds, "_FAR", far * difference.mean() / error)
             assert folds._far_below(scores[1], scores[0]) is expected
     assert not folds._far_below(scores[0], scores[1])
+    assert not folds._far_below(np.full(11, 0.1), np.full(11, 0.9))  # scores that do not depend on the rows
     unknown = np.where(np.arange(11) == 3, np.nan, scores[1])  # a part without some class has no score
     assert not folds._far_below(unknown - 0.5, scores[0])
 
@@ -331,7 +356,7 @@ def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame
 
 
 def test_all_rows_do_not_lose_what_every_fold_still_holds():
-    """λ is that of the folds, but near the end of a path a few more rows may have taken the last feature out."""
+    """Near the end of a path a few more rows may take the last feature out."""
     X, y = make_blobs(n_samples=300, random_state=0)
     X, y = X[y != 2].astype(np.float32), y[y != 2]
     for seed in range(6):

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
+from riata import LassoNetClassifier, LassoNetRegressor, choose, lassonet_path
 from riata.solver import Solver
 
 QUICK = {
@@ -437,6 +437,17 @@ def test_a_path_starts_where_it_is_told():
 
 
 # Choosing a point.
+
+
+def test_nearest_has_about_as_many_features_but_some(many):
+    path = many["1se"].path_
+    counts = path.n_selected
+    for wanted in (0.1, 1.0, 2.4, counts[0] / 2, counts[0] + 1.0):
+        point = path[choose.nearest(path, wanted, path.lambdas[-1])]
+        assert point.n_selected > 0
+        assert abs(point.n_selected - wanted) == np.abs(counts[counts > 0] - wanted).min()
+        assert point.lambda_ == path.lambdas[counts == point.n_selected].max()
+    assert path[choose.nearest(path, 0.0, 0.0)].n_selected == 0
 
 
 def test_one_standard_error_is_sparser_than_the_best_or_equal(many):

@@ -23,8 +23,8 @@ __all__ = ["WAYS", "Again", "alike"]
 WAYS = ("warm", "scratch", "noisy")
 _NOISE, _DROPOUT = 0.5, 0.1  # on the columns, in their standard deviations, and of hidden units
 _ROWS = 128  # of a batch of noisy training
-_PASSES, _FEWEST_PASSES = 40, 15  # of noisy training: as many, or
-_UPDATES, _FEWEST_UPDATES = 2000, 500  # as these allow, but no fewer
+_PASSES, _FEWEST_PASSES = 30, 15  # of noisy training: as many, or
+_UPDATES, _FEWEST_UPDATES = 1500, 500  # as these allow, but no fewer
 _SIZE = 3.0  # of noisy steps, relative to the learning rate
 _ALIKE, _SMALL = 0.7, 32  # networks are trained together if all have this share of the largest's features, or that few
 _ENTRIES = 2**27  # of hidden units, of all rows and all networks that are trained together
@@ -58,36 +58,39 @@ class Again:
 
         They share the batches and what is drawn for them, and none is filled up with many zeros.
         """
-        problem = self.solver.problem
-        most = max(1, _ENTRIES // (len(problem.X) * problem.network.width))
+        n_hidden = self.solver.problem.network.n_hidden
+        most = 1 if n_hidden is None else max(1, _ENTRIES // (len(self.solver.problem.X) * max(1, n_hidden)))
         groups: list[list[int]] = []
-        for i in sorted(which, key=lambda i: -points[i].n_selected):
+        for i in sorted(which, key=lambda i: -len(points[i].weights.columns)):
             if not groups or len(groups[-1]) == most or not alike(points[groups[-1][0]], points[i]):
                 groups.append([])
             groups[-1].append(i)
         return groups
 
     def _trained(self, points: Sequence[Point], way: str | bool) -> list[Point]:
-        """Train networks side by side, each on its features."""
+        """Train networks side by side, each on its features, whatever was drawn before."""
         given = self.solver
         columns = np.unique(np.concatenate([point.weights.columns for point in points]))
         problem = given.problem.only(torch.from_numpy(columns).to(given.problem.X.device)).copies(len(points))
-        start = _own(problem, points, columns)
+        draw = torch.Generator(problem.X.device).manual_seed(0 if given.draw is None else given.draw.initial_seed())
         if way == "noisy":
-            solution = _noisy(_noised(problem), given, start)
+            solution = _noisy(_noised(problem), given.learning_rate, draw, _own(problem, points, columns))
+            return _named(points, columns, problem, solution)
+        if way == "scratch":
+            fresh, stopping = self.fresh(), self.stopping
+            start = Weights(fresh.rows[:, columns], fresh.upper)
         else:
+            start = _own(problem, points, columns)
             stopping = replace(self.stopping, n_iters=self.warm_passes or self.stopping.n_iters)
-            if way == "scratch":
-                fresh, stopping = self.fresh(), self.stopping
-                start = Weights(fresh.rows[:, columns], fresh.upper)
-            solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=given.draw)
-            solution = solver.minimise(solver.feasible(start), start.upper.new_zeros(len(points)), stopping)
+        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=draw)
+        solution = solver.minimise(solver.feasible(start), start.upper.new_zeros(len(points)), stopping)
         return _named(points, columns, problem, solution)
 
 
 def alike(large: Point, small: Point) -> bool:
     """Say whether two networks are of similar sizes, so that it pays to train them together."""
-    return small.n_selected >= _ALIKE * large.n_selected or large.n_selected <= _SMALL
+    of_large, of_small = (len(point.weights.columns) for point in (large, small))
+    return of_small >= _ALIKE * of_large or of_large <= _SMALL
 
 
 def _own(problem: Problem, points: Sequence[Point], columns: NDArray[np.int64]) -> Weights:
@@ -108,12 +111,11 @@ def _noised(problem: Problem) -> Problem:
 
 
 @torch.inference_mode()
-def _noisy(problem: Problem, of_path: Solver, start: Weights) -> Solution:
+def _noisy(problem: Problem, learning_rate: float, draw: torch.Generator, start: Weights) -> Solution:
     """Descend for a set number of updates, and average the later iterates, every one of which is for another problem."""
-    own = torch.Generator(problem.X.device).manual_seed(0 if of_path.draw is None else of_path.draw.initial_seed())
     n_batches = ceil(problem.n_fit / _ROWS)
     n_passes = max(min(_PASSES, _UPDATES // n_batches), _FEWEST_PASSES, ceil(_FEWEST_UPDATES / n_batches))
-    descent = Descent(problem, of_path.learning_rate, _ROWS, own)
+    descent = Descent(problem, learning_rate, _ROWS, draw)
     state = descent.state
     moments = Weights(torch.zeros_like(state.moments.rows), torch.zeros_like(state.moments.upper))
     scale = torch.full_like(state.scale, _SIZE)

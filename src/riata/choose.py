@@ -95,9 +95,13 @@ def at_lambda(path: Path, lambda_: float) -> int:
 
 
 def nearest(path: Path, n_features: float, lambda_: float) -> int:
-    """Position of the point with about so many features; of equals, the one with more, and with the nearest λ."""
+    """Position of the point with about so many features; of equals, the one with more, and with the nearest λ.
+
+    A point without features is only about none.
+    """
     counts = path.n_selected
-    return int(np.lexsort([np.abs(path.lambdas - lambda_), -counts, np.abs(counts - n_features)])[0])
+    away = np.where((counts == 0) & (n_features > 0), np.inf, np.abs(counts - n_features))
+    return int(np.lexsort([np.abs(path.lambdas - lambda_), -counts, away])[0])
 
 
 def elbow(path: Path) -> int:

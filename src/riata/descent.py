@@ -65,6 +65,8 @@ class Descent:
         self._gradient = network.layers(self.state.gradient)
         self._advance: Callable[[], None] = bind(self.state)
         self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        # Where steps are held against the objective, or a batch uses the same buffers, a pass ends with one over all rows.
+        self._ahead = not seeking and size < n
         self._behind = False  # whether the buffers of the pass over all rows are those of an earlier iterate
         self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
         one_pass = self._update if self.deterministic else self._epoch
@@ -108,11 +110,11 @@ class Descent:
 
     def run(self, n_passes: int) -> None:
         """Pass over the training rows so many times."""
+        self._behind = self._ahead
         for _ in range(n_passes):
             if not self.deterministic:
                 torch.randperm(len(self._order), generator=self._draw, out=self._order)
             self._one_pass()
-        self._behind = not self.state.seeking
 
     def priced(self, look: Look) -> Look:
         """Bring a look at the present iterate, taken at another λ, up to date."""
@@ -187,7 +189,7 @@ class Descent:
             torch.mul(gradient, weight, out=part.slope)
             part.backward(layers, X, self._gradient)
             self._advance()
-        if self.state.seeking:  # the next step is held against the objective where this one led
+        if not self._ahead:
             self._forward()
 
 

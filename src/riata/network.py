@@ -92,6 +92,10 @@ class Architecture(Protocol):
         """Number of parameters above the first layer, with all biases."""
 
     @property
+    def n_hidden(self) -> int | None:
+        """Number of hidden units, where several networks are passed through at once; None: one after the other."""
+
+    @property
     def is_random(self) -> bool:
         """Whether an update draws something, whatever the dropout."""
 
@@ -131,6 +135,11 @@ class Network:
     hidden_dims: tuple[int, ...]
     is_random: ClassVar[bool] = False
     recordable: ClassVar[bool] = True
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden units."""
+        return sum(self.hidden_dims)
 
     @cached_property
     def _shapes(self) -> list[tuple[int, int]]:

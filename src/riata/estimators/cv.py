@@ -73,6 +73,9 @@ class CrossValidated(Supervised):
         scorer = self._scorer()
         candidates = self._candidates(estimators, self._given_ways(), rows)
         results = self._results(candidates, rows, splits, scorer)
+        if isinstance(self.select, str) and folds.cut_short(candidates, results, self._lowest(results)):
+            candidates = [candidate._replace(stops=False) for candidate in candidates]
+            results = self._results(candidates, rows, splits, scorer)
         best = self._choose(results)
         final = clone(candidates[results["candidate"][best]].estimator).set_params(
             select=float(results["lambda_"][best]) if isinstance(self.select, str) else self.select,
@@ -178,6 +181,11 @@ class CrossValidated(Supervised):
             results["se_test_score"] = np.maximum(results["se_test_score"], folds.binomial_error(results, splits))
         return results.reset_index(drop=True)
 
+    def _lowest(self, results: pd.DataFrame) -> float:
+        """Return the lowest score that will do."""
+        best = results.loc[folds.best(results)]
+        return float(best["mean_test_score"] - (0 if self.select == "best" else best["se_test_score"]))
+
     def _choose(self, results: pd.DataFrame) -> Any:
         """Return the row of the chosen candidate and λ."""
         if results["mean_test_score"].isna().all():
@@ -191,10 +199,9 @@ class CrossValidated(Supervised):
         if not isinstance(self.select, str):
             reached = results[results["lambda_"] <= self.select * (1 + 1e-9)]
             return folds.best(reached.groupby(alike, sort=False).tail(1))
-        best = folds.best(results)
         if self.select == "best":
-            return best
-        lowest = float(results["mean_test_score"][best]) - float(results["se_test_score"][best])
+            return folds.best(results)
+        lowest = self._lowest(results)
         if np.isnan(lowest):
             raise ValueError('select="1se" needs at least two folds: give more, or select="best"')
         close = results[results["mean_test_score"] >= lowest]
@@ -205,7 +212,7 @@ class CrossValidated(Supervised):
 class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The fitted estimator
+    Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
     holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
 
     Parameters
@@ -240,7 +247,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
 class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Every point of the path is scored on the rows of each fold, by networks that have not seen them. The fitted estimator
+    Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
     holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
 
     Parameters

@@ -82,8 +82,10 @@ def ahead(estimator: Supervised, rows: Rows) -> Path:
 
 def scores(replica: Scoring, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._exam = Exam(candidate, rows.take(fold.test), scorer)
-    return fitted(replica, rows.take(fold.fit))._exam.result
+    replica._exam = exam = Exam(candidate, rows.take(fold.test), scorer)
+    fitted(replica, rows.take(fold.fit))
+    del replica._exam  # and the rows it holds
+    return exam.result
 
 
 class Exam:
@@ -112,7 +114,7 @@ class Exam:
         if not self._stops or not left or point.lambda_ < left[0] * (1 - 1e-9):
             return False
         if self._waiting and not alike(self._waiting[0], point):
-            replica.path_ = Path([point])  # the model can be asked before its path is complete
+            replica.path_ = Path(self._waiting)  # the model is asked before its path is complete
             self._over = self._mark(replica, again)
         self._waiting.append(point)
         return self._over
@@ -146,7 +148,7 @@ class Exam:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return self._score(model, self._rows.take(part))
-        except ValueError:
+        except Exception:
             return np.nan
 
     def _score(self, model: Scoring, rows: Rows) -> float:
@@ -159,7 +161,7 @@ def _far_below(score: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     behind = best - score
     n = len(behind) - 1
     error = np.sqrt((n - 1) / n * np.square(behind[1:] - behind[1:].mean()).sum())
-    return bool(behind[0] > _FAR * error)
+    return bool(error > 0 and behind[0] > _FAR * error)
 
 
 def _weighs(scorer: Any) -> bool:
@@ -249,6 +251,16 @@ def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
             **{f"split{i}_test_score": score for i, score in enumerate(found)},
         }
     )
+
+
+def cut_short(candidates: Sequence[Candidate], results: pd.DataFrame, lowest: float) -> bool:
+    """Say whether folds ended somewhere, but at a score that is not below the lowest one that would do."""
+    for i, candidate in enumerate(candidates):
+        rows = results[results["candidate"] == i]
+        last = rows["lambda_"].max()
+        if last < candidate.scored[-1] and (rows["mean_test_score"][rows["lambda_"] == last] >= lowest).any():
+            return True
+    return False
 
 
 def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:

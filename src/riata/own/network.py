@@ -35,6 +35,7 @@ class OwnNetwork:
     """
 
     recordable = False
+    n_hidden = None
 
     def __init__(self, module: nn.Module, layer: nn.Linear, n_outputs: int, *, is_random: bool):
         self.n_outputs = n_outputs
