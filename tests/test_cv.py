@@ -246,45 +246,55 @@ def test_folds_end_where_models_are_far_worse_than_the_best(monkeypatch):
     assert few.cv_results_["n_selected"].min() < 5  # a number that is asked for is gone to
 
 
+SHORT = {**QUICK, "cv": 2, "n_iters": (10, 2), "path_multiplier": 1.5}
+
+
 def test_folds_go_on_where_a_score_that_would_do_is_the_last(monkeypatch):
-    """A fold knows nothing of the others' scores, which may differ so much that sparser models would do."""
+    """A fold knows nothing of the others, whose scores may differ so much that sparser models would do."""
+
+    def uneven(model, X, y):
+        return np.mean(model.predict(X) == y) + 1e3 * np.mean(X)
+
     X, y = load_digits(return_X_y=True)
-    quick = {**QUICK, "refit": WAYS, "cv": 2, "n_iters": (10, 2), "path_multiplier": 1.5}
-    monkeypatch.setattr(folds, "_far_below", lambda score, best: True)
-    model = LassoNetClassifierCV(**quick).fit(pd.DataFrame(X).add_prefix("x"), y, np.ones(len(y)))
-    assert model.cv_results_["n_selected"].min() == 0
+    monkeypatch.setattr(folds, "_is_far", lambda *_: True)
+    stopped, gone_on = (
+        LassoNetClassifierCV(**SHORT, refit=WAYS, scoring=scoring).fit(X, y) for scoring in ("accuracy", uneven)
+    )
+    monkeypatch.setattr(folds, "_FEW", len(X))
+    whole = LassoNetClassifierCV(**SHORT, refit=WAYS).fit(X, y)
+    assert len(stopped.cv_results_) < len(gone_on.cv_results_) == len(whole.cv_results_)
 
 
-def test_parts_of_a_fold_without_a_score_end_nothing():
+def test_parts_of_a_fold_without_a_score_end_nothing(monkeypatch):
     """Some scorers fail where a class is missing, each in its own way."""
 
     def fails(model, X, y):
-        if len(y) % 10:
+        if len(y) % 100:
             raise ZeroDivisionError
         return float(np.mean(model.predict(X) == y))
 
-    X, y = load_digits(return_X_y=True)
-    quick = {**QUICK, "refit": "noisy", "cv": 2, "n_iters": (10, 2), "path_multiplier": 1.5}
-    model = LassoNetClassifierCV(**quick, scoring=fails).fit(X[:1200], y[:1200])
-    assert model.cv_results_["n_selected"].min() == 0
+    X, y = (part[:1200] for part in load_digits(return_X_y=True))
+    monkeypatch.setattr(folds, "_FAR", 0.1)
+    stopped, failing = (
+        LassoNetClassifierCV(**SHORT, refit="noisy", scoring=scoring).fit(X, y) for scoring in ("accuracy", fails)
+    )
+    monkeypatch.setattr(folds, "_FEW", len(X))
+    whole = LassoNetClassifierCV(**SHORT, refit="noisy").fit(X, y)
+    assert len(stopped.cv_results_) < len(failing.cv_results_) == len(whole.cv_results_)
 
 
-def test_far_below_is_a_matter_of_the_rows():
-    """The jackknife of a mean has the standard error of parts as large as its own."""
+def test_far_is_a_matter_of_the_rows(monkeypatch):
+    """The jackknife of a mean difference has the standard error of its parts."""
     rng = np.random.default_rng(0)
-    right = rng.uniform(size=(2, 1000)) < [[0.9], [0.8]]
+    difference = (rng.uniform(size=1000) < 0.9).astype(float) - (rng.uniform(size=1000) < 0.8)
     parts = np.arange(1000) % 10
-    scores = [np.array([one.mean(), *(one[parts != i].mean() for i in range(10))]) for one in right]
-    difference = right[0].astype(float) - right[1]
+    without = np.array([difference[parts != i].mean() for i in range(10)])
     error = np.std([difference[parts == i].mean() for i in range(10)], ddof=1) / np.sqrt(10)
     for far, expected in ((0.99, True), (1.01, False)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(folds, "_FAR", far * difference.mean() / error)
-            assert folds._far_below(scores[1], scores[0]) is expected
-    assert not folds._far_below(scores[0], scores[1])
-    assert not folds._far_below(np.full(11, 0.1), np.full(11, 0.9))  # scores that do not depend on the rows
-    unknown = np.where(np.arange(11) == 3, np.nan, scores[1])  # a part without some class has no score
-    assert not folds._far_below(unknown - 0.5, scores[0])
+        monkeypatch.setattr(folds, "_FAR", far * difference.mean() / error)
+        assert folds._is_far(difference.mean(), without) is expected
+    assert not folds._is_far(0.8, np.full(10, 0.8))  # scores that do not depend on the rows
+    assert not folds._is_far(0.8, np.where(np.arange(10) == 3, np.nan, without))  # a part without a score
 
 
 @pytest.mark.parametrize("rule", [{"n_features_to_select": 2}, {"select": 0.5}])

@@ -127,7 +127,7 @@ def test_with_dropout_the_gradient_is_that_of_the_units_that_were_kept():
     h, skip = X @ leaf.rows[..., 2:], X @ leaf.rows[..., :2]
     for bias, matrix in zip(layers.biases, layers.matrices, strict=False):
         h = (h + bias).relu()
-        kept = torch.rand(h.shape, generator=draw, dtype=torch.float64) >= rate
+        kept = torch.rand(h.shape[1:], generator=draw, dtype=torch.float64) >= rate  # of both networks
         h = h * kept / (1 - rate) @ matrix
     by_hand = skip + h + layers.biases[-1]
     np.testing.assert_allclose(output, by_hand.detach(), atol=1e-12)

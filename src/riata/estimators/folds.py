@@ -93,20 +93,18 @@ class Exam:
 
     def __init__(self, candidate: Candidate, rows: Rows, scorer: Any):
         self._candidate, self._rows, self._scorer = candidate, rows, scorer
-        self._stops = candidate.stops and len(rows.y) >= _FEW
-        self._parts = [
-            np.flatnonzero(np.arange(len(rows.y)) % _PARTS != i) for i in range(_PARTS if self._stops else 0)
-        ]
         self._weighs = rows.weights is not None and _weighs(scorer)
+        self._stops = candidate.stops and len(rows.y) >= _FEW
         self._waiting: list[Point] = []
-        self._marks: list[NDArray[np.float64]] = []  # one for each λ: (ways, 1 + parts)
+        self._marks: list[list[float]] = []  # one for each λ: (ways,)
         self._n_selected: list[int] = []
+        self._best: tuple[float, Point] | None = None
         self._over = False
 
     @property
     def result(self) -> Scores:
         """The scores so far."""
-        return Scores(np.array([mark[:, 0] for mark in self._marks]), np.array(self._n_selected))
+        return Scores(np.array(self._marks), np.array(self._n_selected))
 
     def hear(self, replica: Scoring, point: Point, again: Again) -> bool:
         """Take note of a new point of the path; say whether sparser ones are hopeless."""
@@ -128,26 +126,29 @@ class Exam:
 
     def _mark(self, replica: Scoring, again: Again) -> bool:
         """Train the points that wait, and score them; say whether all are far worse than the best so far."""
-        trained = [again(self._waiting, way) for way in self._candidate.ways]
-        new = [
-            np.array([self._scores(replica.load(point)) for point in points]) for points in zip(*trained, strict=True)
-        ]
-        self._marks += new
+        trained = zip(*(again(self._waiting, way) for way in self._candidate.ways), strict=True)
+        marked = [[(self._score(replica.load(point), self._rows), point) for point in points] for points in trained]
+        self._marks += [[score for score, _ in ways] for ways in marked]
         self._n_selected += [point.n_selected for point in self._waiting]
         self._waiting = []
-        best = max((way for mark in self._marks for way in mark), key=lambda way: way[0])
-        return self._stops and all(_far_below(way, best) for mark in new for way in mark)
+        new = [mark for ways in marked for mark in ways]
+        before, self._best = self._best, max([*new, *filter(None, [self._best])], key=lambda mark: mark[0])
+        if not self._stops or self._best is not before:
+            return False
+        best, of_best = self._best[0], self._without_parts(replica, self._best[1])
+        return all(_is_far(best - score, of_best - self._without_parts(replica, point)) for score, point in new)
 
-    def _scores(self, model: Scoring) -> list[float]:
-        """Score all rows, and all but each of their parts."""
-        return [self._score(model, self._rows), *(self._score_part(model, part) for part in self._parts)]
+    def _without_parts(self, replica: Scoring, point: Point) -> NDArray[np.float64]:
+        """Score a point on the rows without each of their parts."""
+        model, part = replica.load(point), np.arange(len(self._rows.y)) % _PARTS
+        return np.array([self._score_if_any(model, self._rows.take(np.flatnonzero(part != i))) for i in range(_PARTS)])
 
-    def _score_part(self, model: Scoring, part: Indices) -> float:
+    def _score_if_any(self, model: Scoring, rows: Rows) -> float:
         """Score some of the rows; where a class is missing among them there may be no score, and nothing to be said."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._score(model, self._rows.take(part))
+                return self._score(model, rows)
         except Exception:
             return np.nan
 
@@ -156,12 +157,11 @@ class Exam:
         return float(self._scorer(model, rows.X, rows.y, **weights))
 
 
-def _far_below(score: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
-    """Compare scores of the same rows by the jackknife: the first is of all rows, the others lack one part each."""
-    behind = best - score
-    n = len(behind) - 1
-    error = np.sqrt((n - 1) / n * np.square(behind[1:] - behind[1:].mean()).sum())
-    return bool(error > 0 and behind[0] > _FAR * error)
+def _is_far(difference: float, without_parts: NDArray[np.float64]) -> bool:
+    """Compare a difference of scores with its standard error, by the jackknife: as it is without each part of the rows."""
+    n = len(without_parts)
+    error = np.sqrt((n - 1) / n * np.square(without_parts - without_parts.mean()).sum())
+    return bool(error > 0 and difference > _FAR * error)
 
 
 def _weighs(scorer: Any) -> bool:
