@@ -29,9 +29,11 @@ _OTHER_SEEDS = {  # one takes up to an hour; what is kept of ISOLET varies
     ("isolet", "lassonet"): 1,
     (_SPEAKERS, "lassonet"): 1,
     ("isolet", "riata_noisy"): 4,
+    (_SPEAKERS, "riata"): 2,
 }
 _M = 10
 _SHOWN = 20  # standard errors below the best, where the picture ends
+_LINES = {"riata": "-", "riata_noisy": "--"}
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _FOLDS, _QUICK_FOLDS = 5, 3
 _GROUPS = 4  # of speakers: parts 3 and 4 of ISOLET hold the same ones
@@ -172,7 +174,8 @@ def page(store: Store) -> Section | None:
         "lassonet on one after the other; on both ISOLETs each has one core, and its seconds are counted. Seconds are compared "
         "within one machine."
     )
-    pictures = [_picture(curves)] if (curves := columns(found, method="riata")) else []
+    curves = [result for method in _LINES for result in columns(found, method=method)]
+    pictures = [_picture(curves)] if curves else []
     return Section("Cross-validation", text, [_table(found), *pictures])
 
 
@@ -238,11 +241,13 @@ def _picture(found: Sequence[Result]) -> Picture:
     figure = Figure(figsize=(3.8 * len(data_), 3.8), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(data_), squeeze=False).flat, data_, strict=True):
         lowest, highest = 1.0, 0.0
-        for i, result in enumerate(columns(found, data=name)):
-            scores, colour = result["scores"], f"C{i % 10}"
+        for result in columns(found, data=name):
+            scores, (seed, method) = result["scores"], (result["config"][key] for key in ("seed", "method"))
+            colour = f"C{seed % 10}"
             counts, accuracies, errors = (np.array(scores["path"][key]) for key in ("counts", "accuracies", "errors"))
             there = counts >= 1
-            axes.plot(counts[there], accuracies[there], color=colour, label=f"seed {result['config']['seed']}")
+            label = f"seed {seed}" if method == "riata" else None
+            axes.plot(counts[there], accuracies[there], _LINES[method], color=colour, label=label)
             axes.fill_between(
                 counts[there],
                 (accuracies - errors)[there],
@@ -265,5 +270,8 @@ def _picture(found: Sequence[Result]) -> Picture:
         axes.legend(fontsize="small", loc="lower right")
     figure.supxlabel("features, mean over folds", fontsize="medium")
     figure.supylabel("accuracy, mean over folds", fontsize="medium")
-    caption = "Cross-validated accuracy of riata against the number of features; dots: one standard error, the choice"
+    caption = (
+        "Cross-validated accuracy of riata against the number of features, dashed if trained again with noise; "
+        "dots: one standard error, the choice"
+    )
     return Picture("crossvalidation", figure, caption)
