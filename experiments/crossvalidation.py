@@ -29,7 +29,6 @@ _OTHER_SEEDS = {  # one takes up to an hour; what is kept of ISOLET varies
     ("isolet", "lassonet"): 1,
     (_SPEAKERS, "lassonet"): 1,
     ("isolet", "riata_noisy"): 4,
-    (_SPEAKERS, "riata"): 2,
 }
 _M = 10
 _SHOWN = 20  # standard errors below the best, where the picture ends
