@@ -26,7 +26,7 @@ _ROWS = 128  # of a batch of noisy training
 _PASSES, _FEWEST_PASSES = 40, 15  # of noisy training: as many, or
 _UPDATES, _FEWEST_UPDATES = 2000, 500  # as these allow, but no fewer
 _SIZE = 3.0  # of noisy steps, relative to the learning rate
-_ALIKE, _SMALL = 0.7, 32  # networks are trained together if all have this share of the largest's features, or that few
+_ALIKE, _SMALL = 0.7, 32  # networks are trained together if all have this share of the largest's columns, or that few
 _ENTRIES = 2**27  # of hidden units, of all rows and all networks that are trained together
 
 
