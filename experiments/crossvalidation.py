@@ -24,12 +24,7 @@ _NOISY = "breast_cancer_noise"
 _SPEAKERS = "isolet_speakers"  # ISOLET, with all rows of a speaker in one fold
 _SOURCES = {_NOISY: "breast_cancer", _SPEAKERS: "isolet"}  # of data sets that are not used as they come
 DATA = (_NOISY, "mice_protein", "isolet", _SPEAKERS)
-_SEEDS = 3
-_OTHER_SEEDS = {  # one takes up to an hour; what is kept of ISOLET varies
-    ("isolet", "lassonet"): 1,
-    (_SPEAKERS, "lassonet"): 1,
-    ("isolet", "riata_noisy"): 4,
-}
+_SEEDS, _FEW_SEEDS = 10, 4
 _M = 10
 _SHOWN = 20  # standard errors below the best, where the picture ends
 _LINES = {"riata": "-", "riata_noisy": "--"}
@@ -48,8 +43,14 @@ def cells(options: Options) -> list[Cell]:
         Cell("crossvalidation", name, method, seed, _settings(name, method, options.quick))
         for name in _data(options)
         for method in options.among(METHODS, slow=("lassonet",))
-        for seed in options.seeds(_OTHER_SEEDS.get((name, method), _SEEDS), 2)
+        for seed in options.seeds(_n_seeds(name, method), 2)
     ]
+
+
+def _n_seeds(name: str, method: str) -> int:
+    if method == "lassonet":  # takes up to an hour
+        return 1
+    return _FEW_SEEDS if name in _ALONE else _SEEDS
 
 
 def _settings(name: str, method: str, quick: bool) -> tuple[tuple[str, int], ...]:

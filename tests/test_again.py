@@ -70,9 +70,20 @@ def test_what_is_trained_together_is_what_is_trained_alone(model):
     """Networks see the same batches, noise and dropped units; more columns than their own would be other noise."""
     point = next(point for point in model.path_ if point.n_selected == 3)
     (alone,) = model.again([point], "noisy")
-    for one in model.again([point] * 3, "noisy"):
+    for one in model.again._trained([point] * 3, "noisy"):
         for part in ("columns", "skip", "first", "upper"):
             np.testing.assert_allclose(getattr(one.weights, part), getattr(alone.weights, part), rtol=1e-4, atol=1e-5)
+
+
+def test_of_points_with_the_same_features_one_is_trained(model):
+    """Where they begin makes no difference to what noise ends with, but each keeps its λ."""
+    same = [point for point in model.path_ if point.n_selected == 6]
+    assert len(same) > 1
+    trained = model.again(same, "noisy")
+    assert [point.lambda_ for point in trained] == [point.lambda_ for point in same]
+    assert all(point.weights is trained[0].weights for point in trained)
+    (alone,) = model.again(same[-1:], "noisy")
+    assert alone.loss == pytest.approx(trained[0].loss, rel=0.1)
 
 
 def test_of_networks_trained_together_each_has_its_own_features(model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -224,6 +226,20 @@ def test_ways_of_training_again_are_searched(cancer, fitted):
     pd.testing.assert_frame_equal(alone.loc[both], warm.set_index("lambda_").loc[both])
     assert model.refit_ == results["refit"][model.cv_index_]
     assert model.cv_score_ == results["mean_test_score"].max()
+
+
+@pytest.mark.parametrize(("ways", "much", "little"), [(("warm",), 0.9, 0.95), (("warm", "noisy"), 0.75, 0.85)])
+def test_points_are_scored_where_enough_has_changed_and_more_often_where_few_features_are_left(ways, much, little):
+    quick = {**QUICK, "path_multiplier": 1.02, "val_size": 0, "select": 0.0}
+    path = LassoNetClassifier(**quick).fit(*load_digits(return_X_y=True)).path_
+    counts = dict(zip(path.lambdas, path.n_selected, strict=True))
+    scored = folds._worth_scoring(path, ways)
+    for above, below in pairwise(scored):
+        share = much if counts[above] > counts[0] / 2 else little
+        assert counts[below] <= share * counts[above]
+        between = [count for lambda_, count in counts.items() if above < lambda_ < below]
+        assert all(count > share * counts[above] for count in between)
+    assert folds._worth_scoring(path, (False,)) == tuple(path.lambdas)
 
 
 def test_folds_end_where_models_are_far_worse_than_the_best(monkeypatch):

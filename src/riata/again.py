@@ -48,9 +48,17 @@ class Again:
         """Return points with the same features and λ, trained again in this way if there is one."""
         found = list(points)
         there = [i for i, point in enumerate(points) if way and point.n_selected]
-        for some in self._together(there, points) if way == "noisy" else [[i] for i in there]:
+        if way != "noisy":
+            for i in there:
+                (found[i],) = self._trained([points[i]], way)
+            return found
+        first: dict[bytes, int] = {}
+        firsts = [first.setdefault(points[i].selected.tobytes(), i) for i in there]  # of those with the same features
+        for some in self._together(list(first.values()), points):
             for i, point in zip(some, self._trained([points[i] for i in some], way), strict=True):
                 found[i] = point
+        for i, same in zip(there, firsts, strict=True):
+            found[i] = replace(found[same], lambda_=points[i].lambda_)
         return found
 
     def _together(self, which: list[int], points: Sequence[Point]) -> list[list[int]]:

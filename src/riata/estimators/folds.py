@@ -22,8 +22,10 @@ from riata.stopping import affordable
 
 AGAIN = 50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
-_LESS, _LESS_NOISY = 0.9, 0.8  # a point is scored if it has at most this share of the features of the last one that was
-_FAR = 5  # standard errors by which models are so much worse than the best that sparser ones need not be looked at
+# A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
+# since few are looked for, and small networks are cheap.
+_LESS, _LESS_NOISY = (0.9, 0.95), (0.75, 0.85)
+_FAR = 3  # standard errors by which models are so much worse than the best that sparser ones need not be looked at
 _PARTS, _FEW = 10, 100  # of the rows that are left out, for a standard error; too few rows for one
 
 Indices = NDArray[np.int64]
@@ -216,10 +218,10 @@ def _worth_scoring(path: Path, ways: tuple[Way, ...]) -> tuple[float, ...]:
     """Return the λ at which enough features have left since the last one; all of them, if points are taken as they are."""
     if not any(ways):
         return tuple(map(float, path.lambdas))
-    less = _LESS_NOISY if "noisy" in ways else _LESS
+    much, little = _LESS_NOISY if "noisy" in ways else _LESS
     scored, last = [], np.inf
     for point in path:
-        if point.n_selected <= less * last:
+        if point.n_selected <= last * (much if last > path[0].n_selected / 2 else little):
             scored.append(point.lambda_)
             last = point.n_selected
     return tuple(scored)
