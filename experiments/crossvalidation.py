@@ -117,13 +117,14 @@ def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell, **settings: Any) -> 
     model = LassoNetClassifierCV((cell["units"],), M=_M, **common, **settings)
     results = model.fit(X, y).cv_results_
     scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)
-    means, at = scores.mean(axis=1), model.cv_index_
+    best = scores[scores.mean(axis=1).argmax()]
     path = {
         "counts": results["n_selected"].tolist(),
-        "accuracies": np.round(means, 5).tolist(),
+        "accuracies": np.round(scores.mean(axis=1), 5).tolist(),
         "errors": np.round(results["se_test_score"], 5).tolist(),
     }
-    return model.selected_, {**_accuracies(scores[at], scores[means.argmax()]), "chosen": at, "path": path}
+    accuracies = _accuracies(model.cv_score_, scores[model.cv_index_], best)
+    return model.selected_, {**accuracies, "chosen": model.cv_n_selected_, "path": path}
 
 
 def lassonet(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
@@ -134,7 +135,8 @@ def lassonet(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = Peer(cv=folds, device="cpu", verbose=0, **settings).fit(X, y)
-    return model.best_selected_.numpy().astype(bool), _accuracies(model.best_cv_scores_, model.best_cv_scores_)
+    scores = model.best_cv_scores_
+    return model.best_selected_.numpy().astype(bool), _accuracies(np.mean(scores), scores, scores)
 
 
 METHODS: dict[str, Callable[[NDArray, NDArray, Folds, Cell], Found]] = {
@@ -144,10 +146,10 @@ METHODS: dict[str, Callable[[NDArray, NDArray, Folds, Cell], Found]] = {
 }
 
 
-def _accuracies(chosen: NDArray, best: NDArray) -> dict[str, float]:
-    """Mean over folds and its standard error, of the point that was chosen and of the best one."""
+def _accuracies(accuracy: Any, chosen: NDArray, best: NDArray) -> dict[str, float]:
+    """The accuracy, the standard error over folds of the point that was chosen, and both of the best point."""
     return {
-        "accuracy": float(np.mean(chosen)),
+        "accuracy": float(accuracy),
         "se": error(chosen),
         "best_accuracy": float(np.mean(best)),
         "best_se": error(best),
@@ -162,7 +164,8 @@ def page(store: Store) -> Section | None:
     text = (
         f"Whole data sets, with the same folds for all methods, M = {_M} and one hidden layer. `riata` is "
         "`LassoNetClassifierCV`, which keeps the fewest features whose mean accuracy over folds is within one standard error "
-        "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. `riata_noisy` "
+        "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. "
+        "Between numbers of features that were scored, accuracy is that of a straight line. `riata_noisy` "
         'is the same with `refit="noisy"`: networks are trained again with noise on the columns. `lassonet` '
         "is the class of that name in the package lassonet, which takes the λ of the best. All are at their defaults "
         f"otherwise. To breast cancer {_NOISE} columns of Gaussian noise are added. Features are those of the model on all "
@@ -258,8 +261,7 @@ def _picture(found: Sequence[Result]) -> Picture:
             )
             lowest = min(lowest, scores["best_accuracy"] - _SHOWN * errors[accuracies.argmax()])
             highest = max(highest, (accuracies + errors).max())
-            at = scores["chosen"]
-            axes.plot(counts[at], accuracies[at], "o", color=colour, markeredgecolor="black", zorder=3)
+            axes.plot(scores["chosen"], scores["accuracy"], "o", color=colour, markeredgecolor="black", zorder=3)
         bottom = max(axes.get_ylim()[0], lowest)
         axes.set_ylim(bottom, highest + (highest - bottom) / 20)
         axes.set_title(name, fontsize="medium")

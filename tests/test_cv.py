@@ -80,15 +80,40 @@ def _log_odds(model, X, y):
 def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted):
     results = fitted.cv_results_
     best = results.loc[results["mean_test_score"].idxmax()]
-    close = results[results["mean_test_score"] >= best["mean_test_score"] - best["se_test_score"]]
+    lowest = best["mean_test_score"] - best["se_test_score"]
     chosen = results.loc[fitted.cv_index_]
+    assert chosen["n_selected"] == results["n_selected"][results["mean_test_score"] >= lowest].min()
+    sparser = results[results["n_selected"] < chosen["n_selected"]]
+    assert sparser["n_selected"].max() < fitted.cv_n_selected_ <= chosen["n_selected"]
+    assert lowest <= fitted.cv_score_ <= chosen["mean_test_score"]
     counts = fitted.path_.n_selected
-    assert abs(fitted.n_selected_ - chosen["n_selected"]) == np.abs(counts - chosen["n_selected"]).min()
+    assert abs(fitted.n_selected_ - fitted.cv_n_selected_) == np.abs(counts - fitted.cv_n_selected_).min()
     alike = fitted.path_.lambdas[counts == fitted.n_selected_]
     assert abs(fitted.lambda_ - chosen["lambda_"]) == np.abs(alike - chosen["lambda_"]).min()
-    assert chosen["n_selected"] == close["n_selected"].min()
-    assert chosen["mean_test_score"] == fitted.cv_score_
     assert fitted.n_selected_ < fitted.n_features_in_ / 2
+
+
+@pytest.mark.parametrize(
+    ("lowest", "row", "n_selected", "score"),
+    [
+        (0.90, 1, 20, 0.90),  # as it is
+        (0.88, 1, 18, 0.88),  # 20 features have 0.90, 10 have 0.80
+        (0.885, 1, 19, 0.89),  # whole features only
+        (0.50, 3, 1.4, 0.5),  # of the same number the better score; a mean of folds is no more than it was
+        (0.79, 2, 10, 0.80),  # where one feature makes a difference it is kept
+        (0.00, 5, 0, 0.3),  # nothing at all will do
+    ],
+)
+def test_between_scores_the_fewest_features_are_on_a_straight_line(lowest, row, n_selected, score):
+    line = pd.DataFrame(
+        {
+            "n_selected": [40, 20, 10, 1.4, 1.4, 0, 9.9],
+            "mean_test_score": [np.nan, 0.9, 0.8, 0.5, 0.4, 0.3, 0.5],
+        }
+    )
+    choice = folds.fewest(line, lowest)
+    assert choice[:2] == (row, n_selected)
+    assert choice.score == pytest.approx(score)
 
 
 def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(cancer, fitted):

@@ -137,7 +137,8 @@ def cross_validated(counts: list[float], scores: list[float], chosen: int, **net
     results = pd.DataFrame({"n_selected": counts, "mean_test_score": scores, "se_test_score": 0.02})
     results["lambda_"] = 0.5 * np.arange(len(counts))
     results["M"], results["hidden_dims"] = networks.get("M", 10.0), [(4,)] * len(counts)
-    return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, cv_index_=chosen)
+    place = {"cv_index_": chosen, "cv_n_selected_": counts[chosen], "cv_score_": scores[chosen]}
+    return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, **place)
 
 
 def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_point_marked():

@@ -145,7 +145,7 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
         ha="center",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},  # the mark's line may pass behind it
     )
-    _mark(ax, chosen["n_selected"], chosen["mean_test_score"], chosen["lambda_"], below=True)
+    _mark(ax, model.cv_n_selected_, model.cv_score_, chosen["lambda_"], below=True)
     ax.set_xlabel("number of features")
     ax.set_ylabel(f"{score_name(model)} of the folds (± 1 standard error)")
     return _clean(ax)

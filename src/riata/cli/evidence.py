@@ -227,14 +227,13 @@ def _by_column(table: Table, name: str, values: NDArray[np.float64], selected: N
 
 def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
     """Return for the summary what the folds say."""
-    row = model.cv_results_.loc[model.cv_index_]
     return {
         "folds": n_folds,
         "score": score_name(model),
         "mean": model.cv_score_,
         "standard_error": model.cv_score_se_,
-        "lambda": row["lambda_"],
-        "mean_n_selected": row["n_selected"],
+        "lambda": model.cv_results_["lambda_"][model.cv_index_],
+        "mean_n_selected": model.cv_n_selected_,
         "refit": model.refit_,
     }
 
@@ -265,9 +264,8 @@ def _selection(found: Found) -> dict[str, Any]:
 
 def show_cross_validation(console: Console, model: Any, job: Job) -> None:
     """Print what the folds say of the chosen model."""
-    row = model.cv_results_.loc[model.cv_index_]
     score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
-    size = "1 feature" if row["n_selected"] == 1 else f"{round(row['n_selected'], 1):g} features"
+    size = "1 feature" if model.cv_n_selected_ == 1 else f"{round(model.cv_n_selected_, 1):g} features"
     say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score}, {size}\n")
 
 

@@ -24,7 +24,17 @@ from riata import check
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import AGAIN, Candidate, Fold, Rows, Scoring, ScoringClassifier, ScoringRegressor, Way
+from riata.estimators.folds import (
+    AGAIN,
+    Candidate,
+    Choice,
+    Fold,
+    Rows,
+    Scoring,
+    ScoringClassifier,
+    ScoringRegressor,
+    Way,
+)
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -76,22 +86,23 @@ class CrossValidated(Supervised):
         if isinstance(self.select, str) and folds.cut_short(candidates, results, self._lowest(results)):
             candidates = [candidate._replace(stops=False) for candidate in candidates]
             results = self._results(candidates, rows, splits, scorer)
-        best = self._choose(results)
-        final = clone(candidates[results["candidate"][best]].estimator).set_params(
-            select=float(results["lambda_"][best]) if isinstance(self.select, str) else self.select,
+        choice = self._choose(results)
+        row: Any = results.loc[choice.row]
+        final = clone(candidates[row["candidate"]].estimator).set_params(
+            select=float(row["lambda_"]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
-            refit=results["refit"][best],
+            refit=row["refit"],
             verbose=self.verbose,
         )
         final._warm_passes = AGAIN
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
-            final._about = float(results["n_selected"][best])
+            final._about = choice.n_selected
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
-        self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), int(best)
+        self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
+        self.cv_n_selected_, self.cv_score_, self.cv_score_se_ = (*choice[1:], float(row["se_test_score"]))
         self.M_, self.hidden_dims_, self.refit_ = float(final.M), final.hidden_dims, final.refit
-        self.cv_score_, self.cv_score_se_ = (float(results[f"{name}_test_score"][best]) for name in ("mean", "se"))
         return self
 
     def path(  # type: ignore[override]
@@ -183,11 +194,11 @@ class CrossValidated(Supervised):
 
     def _lowest(self, results: pd.DataFrame) -> float:
         """Return the lowest score that will do."""
-        best = results.loc[folds.best(results)]
+        best: Any = results.loc[folds.best(results).row]
         return float(best["mean_test_score"] - (0 if self.select == "best" else best["se_test_score"]))
 
-    def _choose(self, results: pd.DataFrame) -> Any:
-        """Return the row of the chosen candidate and λ."""
+    def _choose(self, results: pd.DataFrame) -> Choice:
+        """Choose a candidate and a λ."""
         if results["mean_test_score"].isna().all():
             raise ValueError(
                 "no fold has a score: check that scoring suits the target, and that folds are large enough"
@@ -204,8 +215,9 @@ class CrossValidated(Supervised):
         lowest = self._lowest(results)
         if np.isnan(lowest):
             raise ValueError('select="1se" needs at least two folds: give more, or select="best"')
-        close = results[results["mean_test_score"] >= lowest]
-        return close.sort_values(["n_selected", "mean_test_score"], ascending=[True, False]).index[0]
+        lines = (line for _, line in results.groupby(alike, sort=False))
+        fewest = [folds.fewest(line, lowest) for line in lines if line["mean_test_score"].max() >= lowest]
+        return min(fewest, key=lambda choice: (choice.n_selected, -choice.score))
 
 
 @documented

@@ -106,7 +106,8 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
     select : {"1se", "best"} or float, default="1se"
         How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
-        folds; for accuracy, not less than a share of that many rows has by chance.
+        folds; for accuracy, not less than a share of that many rows has by chance. Between numbers of features that have
+        a score it is taken from a straight line.
     refit : {"warm", "scratch", "noisy", False} or sequence of these, default="warm"
         Score models that are trained again on their features without a penalty, from the point's weights or from new
         ones, or from the point's with noise on every column, and train the chosen one so; of several ways the best is
@@ -125,11 +126,13 @@ cv_results_ : DataFrame
         One row for each candidate and λ: ``hidden_dims``, ``M``, ``refit``, ``lambda_``, the mean number of features over folds
         ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
     cv_index_ : int
-        The chosen row of ``cv_results_``. The model on all rows has about as many features as the folds have there; its λ
-        may be another.
+        The chosen row of ``cv_results_``.
+    cv_n_selected_ : float
+        How many features the folds ask for: those of the chosen row, on average, or with "1se" somewhat fewer, between this and
+        the next sparser row. The model on all rows has about as many; its λ may be another.
     cv_score_, cv_score_se_ : float
-        Mean score over folds of the chosen row, and its standard error. The choice was made by these scores: for a score
-        that nothing was chosen by, hold rows out.
+        Mean score over folds with so many features, and the standard error of the chosen row. The choice was made by these
+        scores: for a score that nothing was chosen by, hold rows out.
     M_, hidden_dims_, refit_ : float, tuple of int, str or False
         The chosen ones."""
 

@@ -62,6 +62,14 @@ class Fold(NamedTuple):
     test: Indices
 
 
+class Choice(NamedTuple):
+    """What is chosen of a table of scores."""
+
+    row: int
+    n_selected: float
+    score: float
+
+
 class Scores(NamedTuple):
     """What one fold says of one candidate, as far as its path was followed."""
 
@@ -275,6 +283,25 @@ def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:
     return np.sqrt(share * (1 - share) / n)
 
 
-def best(results: pd.DataFrame) -> Any:
-    """Return the row with the highest score; of equals, the one with the fewest features."""
-    return results.sort_values(["mean_test_score", "n_selected"], ascending=[False, True]).index[0]
+def best(results: pd.DataFrame) -> Choice:
+    """Choose the highest score; of equals, the one with the fewest features."""
+    ordered = results.sort_values(["mean_test_score", "n_selected"], ascending=[False, True])
+    return Choice(int(ordered.index[0]), *map(float, ordered.iloc[0][["n_selected", "mean_test_score"]]))
+
+
+def fewest(line: pd.DataFrame, lowest: float) -> Choice:
+    """Choose the fewest features that will do, on a line through the scores of one network along its path.
+
+    A score is known at some numbers of features only. The row is the one with the fewest of those that will do; the
+    number may be smaller, between it and the next one, which will not.
+    """
+    known = line.sort_values("mean_test_score", ascending=False).drop_duplicates("n_selected").sort_values("n_selected")
+    known = known.dropna(subset="mean_test_score")
+    counts, scores = known["n_selected"].to_numpy(), known["mean_test_score"].to_numpy()
+    at = int(np.argmax(scores >= lowest))
+    count, score = counts[at], scores[at]
+    if at:
+        slope = (score - scores[at - 1]) / (count - counts[at - 1])
+        enough = min(count, np.ceil(count - (score - lowest) / slope))  # a part of a feature is none
+        count, score = enough, score - slope * (count - enough)
+    return Choice(int(known.index[at]), float(count), float(score))
