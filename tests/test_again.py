@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -84,6 +86,10 @@ def test_of_points_with_the_same_features_one_is_trained(model):
     assert all(point.weights is trained[0].weights for point in trained)
     (alone,) = model.again(same[-1:], "noisy")
     assert alone.loss == pytest.approx(trained[0].loss, rel=0.1)
+    three = next(point for point in model.path_ if point.n_selected == 3)
+    others = np.setdiff1d(np.arange(6), three.weights.columns)
+    other = replace(three, selected=~three.selected, weights=replace(three.weights, columns=others))
+    assert model.again([three, other], "noisy")[1].weights.columns.tolist() == others.tolist()
 
 
 def test_of_networks_trained_together_each_has_its_own_features(model):

@@ -14,7 +14,15 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, Stratif
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError, again
+from riata import (
+    LassoNetClassifier,
+    LassoNetClassifierCV,
+    LassoNetRegressor,
+    LassoNetRegressorCV,
+    ReplicaError,
+    again,
+    choose,
+)
 from riata.estimators import folds
 from riata.estimators.folds import AGAIN
 
@@ -102,6 +110,7 @@ def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted)
         (0.50, 3, 1.4, 0.5),  # of the same number the better score; a mean of folds is no more than it was
         (0.79, 2, 10, 0.80),  # where one feature makes a difference it is kept
         (0.00, 5, 0, 0.3),  # nothing at all will do
+        (0.88 + 1e-14, 1, 18, 0.88),  # up to rounding
     ],
 )
 def test_between_scores_the_fewest_features_are_on_a_straight_line(lowest, row, n_selected, score):
@@ -114,6 +123,54 @@ def test_between_scores_the_fewest_features_are_on_a_straight_line(lowest, row, 
     choice = folds.fewest(line, lowest)
     assert choice[:2] == (row, n_selected)
     assert choice.score == pytest.approx(score)
+    sparser = line["n_selected"][line["n_selected"] < line["n_selected"][row]]
+    assert choice.too_few == (sparser.max() if len(sparser) else -1)
+
+
+def test_no_line_goes_to_a_score_that_is_infinite():
+    line = pd.DataFrame({"n_selected": [20, 10], "mean_test_score": [0.9, -np.inf]})
+    assert folds.fewest(line, 0.8) == (0, 20, 0.9, 10)
+
+
+def rising(model, X, y):
+    """A score that says no more than how many features there are, but for a part that varies between folds."""
+    return 0.01 * model.n_selected_ + 0.3 * np.mean(X[:, -1])
+
+
+def test_on_a_straight_line_the_number_is_where_the_score_is_one_error_below_the_best(cancer):
+    model = LassoNetClassifierCV(cv=3, scoring=rising, **QUICK).fit(*cancer)
+    results = model.cv_results_
+    d, lowest = model.n_features_in_, results["mean_test_score"][0] - results["se_test_score"][0]
+    assert d > model.cv_n_selected_ == np.ceil(d - results["se_test_score"][0] / 0.01)
+    assert model.cv_n_selected_ not in set(results["n_selected"])
+    assert lowest <= model.cv_score_ < lowest + 0.01
+    assert abs(model.n_selected_ - model.cv_n_selected_) == np.abs(model.path_.n_selected - model.cv_n_selected_).min()
+
+
+def test_of_several_lines_the_one_with_the_fewest_features_is_taken(fitted):
+    results = pd.DataFrame(
+        {
+            "candidate": [0, 0, 1, 1, 2],
+            "refit": "warm",
+            "n_selected": [20.0, 10, 16, 12, 11],
+            "mean_test_score": [0.92, 0.82, 0.9, 0.8, 0.7],
+            "se_test_score": 0.03,
+        }
+    )
+    assert fitted._choose(results) == (2, pytest.approx(16), pytest.approx(0.9), 12)
+    results["mean_test_score"] += [0, 0.04, 0, 0, 0]
+    assert fitted._choose(results) == (0, pytest.approx(15), pytest.approx(0.89), 10)
+
+
+def test_a_number_between_those_on_the_path_is_not_taken_for_too_few():
+    """Groups leave as one, so that the path on all rows has nothing between 16 and 8."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(90, 24)), np.repeat([0, 1, 2], 8)
+    y = X[:, 0] + 0.4 * X[:, 8] + 0.15 * X[:, 16] + 0.6 * rng.normal(size=90)
+    path = LassoNetRegressor(**QUICK, feature_groups=groups, select=0.0).fit(X, y).path_
+    assert set(path.n_selected) == {24, 16, 8, 0}
+    at = [path[choose.nearest(path, 11, too_few, 0.0)].n_selected for too_few in (0, 8)]
+    assert at == [8, 16]
 
 
 def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(cancer, fitted):

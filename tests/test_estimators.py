@@ -443,11 +443,13 @@ def test_nearest_has_about_as_many_features_but_some(many):
     path = many["1se"].path_
     counts = path.n_selected
     for wanted in (0.1, 1.0, 2.4, counts[0] / 2, counts[0] + 1.0):
-        point = path[choose.nearest(path, wanted, path.lambdas[-1])]
+        point = path[choose.nearest(path, wanted, 0, path.lambdas[-1])]
         assert point.n_selected > 0
         assert abs(point.n_selected - wanted) == np.abs(counts[counts > 0] - wanted).min()
         assert point.lambda_ == path.lambdas[counts == point.n_selected].max()
-    assert path[choose.nearest(path, 0.0, 0.0)].n_selected == 0
+    assert path[choose.nearest(path, 0.0, -1, 0.0)].n_selected == 0
+    smallest = counts[counts > 0].min()
+    assert path[choose.nearest(path, smallest, smallest, 0.0)].n_selected == counts[counts > smallest].min()
 
 
 def test_one_standard_error_is_sparser_than_the_best_or_equal(many):

@@ -137,7 +137,8 @@ def cross_validated(counts: list[float], scores: list[float], chosen: int, **net
     results = pd.DataFrame({"n_selected": counts, "mean_test_score": scores, "se_test_score": 0.02})
     results["lambda_"] = 0.5 * np.arange(len(counts))
     results["M"], results["hidden_dims"] = networks.get("M", 10.0), [(4,)] * len(counts)
-    place = {"cv_index_": chosen, "cv_n_selected_": counts[chosen], "cv_score_": scores[chosen]}
+    results["refit"] = networks.get("refit", "warm")
+    place = {"cv_index_": chosen, "cv_n_selected_": counts[chosen] - 0.2, "cv_score_": scores[chosen] - 0.01}
     return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, **place)
 
 
@@ -150,13 +151,15 @@ def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_poin
     corners = ax.collections[0].get_paths()[0].vertices
     heights = corners[np.isclose(corners[:, 0], 5.5), 1]
     np.testing.assert_allclose([heights.min(), heights.max()], [0.88, 0.92])
-    assert texts(ax) == ["best", "2 features, λ = 1.5"]
-    assert [line.get_data()[0][0] for line in ax.lines[1:]] == [5.5, 2, 2]
+    assert texts(ax) == ["best", "1.8 features"]
+    assert [line.get_data()[0][0] for line in ax.lines[1:]] == [5.5, 1.8, 1.8]
+    assert ax.lines[-1].get_data()[1][0] == pytest.approx(0.88)
     assert ax.get_ylabel() == "accuracy of the folds (± 1 standard error)"
 
 
-def test_networks_that_were_not_chosen_are_grey():
-    model = cross_validated([9.0, 4.0, 8.0, 3.0], [0.6, 0.5, 0.9, 0.8], 2, M=[1.0, 1.0, 10.0, 10.0])
+@pytest.mark.parametrize("differ", [{"M": [1.0, 1.0, 10.0, 10.0]}, {"refit": ["noisy", "noisy", False, False]}])
+def test_networks_and_ways_that_were_not_chosen_are_grey(differ):
+    model = cross_validated([9.0, 4.0, 8.0, 3.0], [0.6, 0.5, 0.9, 0.8], 2, **differ)
     ax = plot_cross_validation(model)
     colours = {tuple(line.get_xdata()): to_hex(line.get_color()) for line in ax.lines[:2]}
     assert colours == {(4.0, 9.0): GREY, (3.0, 8.0): BLUE}

@@ -14,12 +14,16 @@ _FEW = 30  # validation rows below which a standard error says little
 
 
 def pick(
-    path: Path, n_features_to_select: int | None, select: str | float, depth: int = 0, about: float | None = None
+    path: Path,
+    n_features_to_select: int | None,
+    select: str | float,
+    depth: int = 0,
+    about: tuple[float, float] | None = None,
 ) -> Point:
     """Follow the rules of the estimators, with a warning where they cannot do what they say.
 
     ``depth`` is how many calls lie between the user's and the one that picks; ``about`` says how many features
-    a λ has on other rows.
+    were asked for on other rows, and how many were too few.
     """
     if n_features_to_select is not None:
         sparsest = min(reversed(path), key=lambda point: point.n_selected)
@@ -32,7 +36,7 @@ def pick(
         )
         return sparsest
     if not isinstance(select, str):
-        return path[at_lambda(path, select) if about is None else nearest(path, about, select)]
+        return path[at_lambda(path, select) if about is None else nearest(path, *about, select)]
     if path.val_weights is None:
         _warn(
             "without validation rows nothing says which point is best: taking the last one that has features; "
@@ -94,13 +98,10 @@ def at_lambda(path: Path, lambda_: float) -> int:
     return int(reached[-1])
 
 
-def nearest(path: Path, n_features: float, lambda_: float) -> int:
-    """Position of the point with about so many features; of equals, the one with more, and with the nearest λ.
-
-    A point without features is only about none.
-    """
+def nearest(path: Path, n_features: float, too_few: float, lambda_: float) -> int:
+    """Position of the point with about so many features, but not too few; of equals, the one with more, and the nearest λ."""
     counts = path.n_selected
-    away = np.where((counts == 0) & (n_features > 0), np.inf, np.abs(counts - n_features))
+    away = np.where(counts <= too_few, np.inf, np.abs(counts - n_features))
     return int(np.lexsort([np.abs(path.lambdas - lambda_), -counts, away])[0])
 
 

@@ -106,7 +106,7 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw cross-validated scores against the number of features, with the chosen point and the best one marked.
 
     The line goes through the highest score for each number of features, a mean over the folds as well; the band is one
-    standard error to either side of it. Networks that were not chosen, where there were several, are thin grey lines.
+    standard error to either side of it. Networks and ways of training again that were not chosen are thin grey lines.
 
     Parameters
     ----------
@@ -122,11 +122,11 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     ax = _axes() if ax is None else ax
     chosen = model.cv_results_.loc[model.cv_index_]
-    for network, results in model.cv_results_.groupby(["M", "hidden_dims"], sort=False):
+    for network, results in model.cv_results_.groupby(["M", "hidden_dims", "refit"], sort=False):
         highest = results.sort_values("mean_test_score", ascending=False).drop_duplicates("n_selected")
         line = highest.sort_values("n_selected")
         counts, scores, errors = (line[name].to_numpy() for name in ("n_selected", "mean_test_score", "se_test_score"))
-        if network != (chosen["M"], chosen["hidden_dims"]):
+        if network != (chosen["M"], chosen["hidden_dims"], chosen["refit"]):
             ax.plot(counts, scores, color=GREY, linewidth=1, zorder=1)
             continue
         ax.fill_between(counts, scores - errors, scores + errors, color=BLUE, alpha=0.16, linewidth=0)
@@ -145,7 +145,7 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
         ha="center",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},  # the mark's line may pass behind it
     )
-    _mark(ax, model.cv_n_selected_, model.cv_score_, chosen["lambda_"], below=True)
+    _mark(ax, model.cv_n_selected_, model.cv_score_, below=True)
     ax.set_xlabel("number of features")
     ax.set_ylabel(f"{score_name(model)} of the folds (± 1 standard error)")
     return _clean(ax)
@@ -293,14 +293,14 @@ def _count_axis(ax: Axes, most: int) -> None:
     ax.set_xlim(-0.15, most * 1.12)
 
 
-def _mark(ax: Axes, count: float, height: float, lambda_: float, *, below: bool = False) -> None:
+def _mark(ax: Axes, count: float, height: float, lambda_: float | None = None, *, below: bool = False) -> None:
     """Mark a point, with its label on the side of the line that has more room, at the top or the bottom."""
-    plural = "" if count == 1 else "s"
+    size = f"{f'{count:.1f}'.removesuffix('.0')} feature{'' if count == 1 else 's'}"
     ax.axvline(count, color=ORANGE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     ax.plot([count], [height], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
     position = ax.transAxes.inverted().transform(ax.transData.transform((count, height)))[0]
     ax.annotate(
-        f"{f'{count:.1f}'.removesuffix('.0')} feature{plural}, λ = {lambda_:.2g}",
+        size if lambda_ is None else f"{size}, λ = {lambda_:.2g}",
         (count, 0.02 if below else 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(7 if position < 0.5 else -7, 0),

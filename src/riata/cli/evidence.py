@@ -233,7 +233,7 @@ def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
         "mean": model.cv_score_,
         "standard_error": model.cv_score_se_,
         "lambda": model.cv_results_["lambda_"][model.cv_index_],
-        "mean_n_selected": model.cv_n_selected_,
+        "n_selected": model.cv_n_selected_,
         "refit": model.refit_,
     }
 

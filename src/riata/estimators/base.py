@@ -99,7 +99,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     # What subclasses define.
 
-    _about: float | None = None  # how many features the chosen λ has, where it was chosen on other rows
+    _about: tuple[float, float] | None = None  # how many features are asked for and how many are too few, on other rows
     _warm_passes: int | None = None  # of training again from a point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 

@@ -96,12 +96,13 @@ class CrossValidated(Supervised):
         )
         final._warm_passes = AGAIN
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
-            final._about = choice.n_selected
+            final._about = choice.n_selected, choice.too_few
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
-        self.cv_n_selected_, self.cv_score_, self.cv_score_se_ = (*choice[1:], float(row["se_test_score"]))
+        self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
+        self.cv_score_se_ = float(row["se_test_score"])
         self.M_, self.hidden_dims_, self.refit_ = float(final.M), final.hidden_dims, final.refit
         return self
 
@@ -225,7 +226,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
 
     Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
-    holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
+    holds a path on all rows, and is at the point with about as many features as the folds ask for.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
 
     Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
-    holds a path on all rows, and is at the point with about as many features as the folds have at the chosen λ.
+    holds a path on all rows, and is at the point with about as many features as the folds ask for.
 
     Parameters
     ----------

@@ -26,6 +26,7 @@ _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are lef
 # since few are looked for, and small networks are cheap.
 _LESS, _LESS_NOISY = (0.9, 0.95), (0.75, 0.85)
 _FAR = 3  # standard errors by which models are so much worse than the best that sparser ones need not be looked at
+_ROUNDING = 1e-9  # of a number of features
 _PARTS, _FEW = 10, 100  # of the rows that are left out, for a standard error; too few rows for one
 
 Indices = NDArray[np.int64]
@@ -68,6 +69,7 @@ class Choice(NamedTuple):
     row: int
     n_selected: float
     score: float
+    too_few: float  # features
 
 
 class Scores(NamedTuple):
@@ -286,7 +288,13 @@ def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:
 def best(results: pd.DataFrame) -> Choice:
     """Choose the highest score; of equals, the one with the fewest features."""
     ordered = results.sort_values(["mean_test_score", "n_selected"], ascending=[False, True])
-    return Choice(int(ordered.index[0]), *map(float, ordered.iloc[0][["n_selected", "mean_test_score"]]))
+    count, score = map(float, ordered.iloc[0][["n_selected", "mean_test_score"]])
+    return Choice(int(ordered.index[0]), count, score, _none(count))
+
+
+def _none(count: float) -> float:
+    """Return what is too few where nothing says so: no features, unless that was chosen."""
+    return 0.0 if count else -1.0
 
 
 def fewest(line: pd.DataFrame, lowest: float) -> Choice:
@@ -300,8 +308,10 @@ def fewest(line: pd.DataFrame, lowest: float) -> Choice:
     counts, scores = known["n_selected"].to_numpy(), known["mean_test_score"].to_numpy()
     at = int(np.argmax(scores >= lowest))
     count, score = counts[at], scores[at]
-    if at:
-        slope = (score - scores[at - 1]) / (count - counts[at - 1])
-        enough = min(count, np.ceil(count - (score - lowest) / slope))  # a part of a feature is none
+    too_few = counts[at - 1] if at else _none(count)
+    if at and np.isfinite(scores[at - 1]):
+        slope = (score - scores[at - 1]) / (count - too_few)
+        needed = np.ceil(count - (score - lowest) / slope - _ROUNDING)  # a part of a feature is none
+        enough = min(count, max(needed, np.floor(too_few) + 1))
         count, score = enough, score - slope * (count - enough)
-    return Choice(int(known.index[at]), float(count), float(score))
+    return Choice(int(known.index[at]), float(count), float(score), float(too_few))
