@@ -15,7 +15,6 @@ __all__ = [
     "class_counts",
     "class_weights",
     "costs",
-    "embedding",
     "groups",
     "hidden_dims",
     "indicator",
@@ -73,12 +72,6 @@ def tolerance(value: Any) -> float:
             "(such as 1e-4); a factor on the objective, as in the lassonet package, would be 1 - tol here"
         )
     return number("tol", value)
-
-
-def embedding(value: Any) -> None:
-    """Check how columns are to be expanded."""
-    if not (value is None or value in ("auto", "piecewise")):
-        whole("embedding", value, 1)
 
 
 def hidden_dims(value: Any) -> tuple[int, ...]:

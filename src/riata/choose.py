@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from riata.path import Path, Point, mean_and_error
 __all__ = ["at_lambda", "at_most", "best", "elbow", "nearest", "one_standard_error", "pick"]
 
 _FEW = 30  # validation rows below which a standard error says little
+TOLERANCE = 0.01  # share of what the best model explains that may be given up for fewer features
 
 
 def pick(
@@ -19,11 +21,12 @@ def pick(
     select: str | float,
     depth: int = 0,
     about: tuple[float, float] | None = None,
+    refit: Callable[[Point], Point] = lambda point: point,
 ) -> Point:
-    """Follow the rules of the estimators, with a warning where they cannot do what they say.
+    """Apply the selection rule of the estimators, with a warning where it cannot do what it says.
 
     ``depth`` is how many calls lie between the user's and the one that picks; ``about`` says how many features
-    were asked for on other rows, and how many were too few.
+    were asked for on other rows, and how many were too few. Losses are compared after ``refit``.
     """
     if n_features_to_select is not None:
         sparsest = min(reversed(path), key=lambda point: point.n_selected)
@@ -52,7 +55,42 @@ def pick(
             "raise val_size, or set n_features_to_select",
             depth,
         )
-    return path[one_standard_error(path)]
+    return path[fewest(path, refit)]
+
+
+def fewest(path: Path, refit: Callable[[Point], Point] = lambda point: point) -> int:
+    """Position of the point with the fewest features k whose validation loss is close to the best.
+
+    loss(k) ≤ best + max(standard error of the difference, 0.01 × (loss of the sparsest point − best)), with losses after the
+    refit. Numbers of features are halved until one is not close; between it and the last that is, bisection finds the fewest.
+    """
+    counts = path.n_selected
+    positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first, densest first
+    refitted: dict[int, Point] = {}
+
+    def close(i: int) -> bool:
+        refitted.setdefault(i, refit(path[positions[i]]))
+        return _is_close(refitted[i], list(refitted.values()), path)
+
+    good, bad = 0, len(positions)
+    while close(good) and bad == len(positions) and good < bad - 1:
+        half = counts[positions[good]] / 2
+        i = next((j for j in range(good + 1, bad) if counts[positions[j]] <= half), bad - 1)
+        good, bad = (i, bad) if close(i) else (good, i)
+    while bad - good > 1:
+        i = (good + bad) // 2
+        good, bad = (i, bad) if close(i) else (good, i)
+    return positions[max(i for i, point in refitted.items() if _is_close(point, list(refitted.values()), path))]
+
+
+def _is_close(point: Point, others: list[Point], path: Path) -> bool:
+    """Compare a point with the best of some others."""
+    best = min(others, key=lambda other: other.val_loss)
+    worst = path[-1]
+    if path.val_weights is None or point.val_losses is None or best.val_losses is None:
+        return point is best
+    difference, error = mean_and_error(point.val_losses - best.val_losses, path.val_weights)
+    return difference <= max(error, TOLERANCE * (worst.val_loss - best.val_loss))
 
 
 def best(path: Path) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as fdist
 
-__all__ = ["Effects", "measure"]
+__all__ = ["Effects", "measure", "of_groups"]
 
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
@@ -60,8 +60,13 @@ def measure(
     if n <= _BINS or not len(total):
         return Effects(n, chance, bent)
     for start in range(0, d, _BLOCK):
-        block = _centred(X[:, start : start + _BLOCK].astype(np.float64), share)
-        straight, binned, n_bins = _explained(block, target, share)  # (o, b) twice, (b,)
+        block = X[:, start : start + _BLOCK].astype(np.float64)
+        missing = np.isnan(block)
+        if missing.any():
+            known = share[:, None] * ~missing
+            means = (known * np.where(missing, 0, block)).sum(axis=0) / np.maximum(known.sum(axis=0), 1e-300)
+            block = np.where(missing, means, block)
+        straight, binned, n_bins = _explained(_centred(block, share), missing, target, share)  # (o, b) twice, (b,)
         by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
         noise = np.maximum(total - binned, 0) * (n_bins - 1) / np.maximum(n - n_bins, 1)
         fair = np.maximum(binned - noise, 0).sum(axis=0)
@@ -70,6 +75,29 @@ def measure(
     for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
         chance[j], bent[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n), False
     return Effects(n, chance, bent)
+
+
+def of_groups(
+    seen: Effects, X: NDArray[np.floating], target: Floats, weights: Floats, ids: NDArray[np.int64]
+) -> Effects:
+    """Judge groups of columns: each by its clearest column, and by a regression on all of them."""
+    share, n = weights / weights.sum(), seen.n_rows
+    target = _centred(target, share)
+    total = share @ np.square(target)
+    target, total = target[:, total > 0], total[total > 0, None]
+    sizes = np.bincount(ids)
+    found = np.full(len(sizes), np.inf)
+    np.minimum.at(found, ids, seen.chance)
+    found = np.minimum(found * sizes, 1)
+    for g in np.flatnonzero((sizes > 1) & (sizes < n / 4)) if len(total) else []:
+        block = X[:, ids == g].astype(np.float64)
+        block = _centred(np.where(np.isnan(block), 0, block), share) * np.sqrt(share)[:, None]
+        basis, spectrum, _ = np.linalg.svd(block, full_matrices=False)
+        basis = basis[:, spectrum > 1e-9 * spectrum.max(initial=0)]
+        explained = np.square(basis.T @ (target * np.sqrt(share)[:, None])).sum(axis=0)[:, None]
+        joint = _chance(explained, total, np.array([basis.shape[1] + 1]), n)[0]
+        found[g] = min(2 * min(found[g], joint), 1)
+    return Effects(n, found, np.zeros(len(found), dtype=bool))
 
 
 def _between_levels(codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float) -> float:
@@ -100,13 +128,18 @@ def _centred(table: Floats, share: Floats) -> Floats:
     return np.where(farthest > _ROUNDING, centred / np.where(farthest > 0, farthest, 1), 0)
 
 
-def _explained(X: Floats, target: Floats, share: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return how much of the variance of each target each column explains, by a line and by bins, and the number of bins."""
+def _explained(
+    X: Floats, missing: NDArray[np.bool_], target: Floats, share: Floats
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return how much of the variance of each target each column explains, by a line and by bins, and the number of bins.
+
+    Missing values have a bin of their own.
+    """
     variance = share @ np.square(X)
     straight = np.square((share[:, None] * target).T @ X) / np.where(variance > 0, variance, np.inf)
-    bins = _bins(X, share)
+    bins = np.where(missing, _BINS, _bins(X, share))
     binned, n_bins = np.zeros_like(straight), np.zeros(X.shape[1], dtype=np.int64)
-    for k in range(_BINS):
+    for k in range(_BINS + bool(missing.any())):
         inside = (bins == k) * share[:, None]  # (n, b)
         weight = inside.sum(axis=0)
         binned += np.square(target.T @ inside) / np.where(weight > 0, weight, np.inf)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riata.embedding import Embedding
 
-__all__ = ["Scaling", "identity", "learn", "learn_known"]
+__all__ = ["FLOOR", "LIMIT", "Scaling", "identity", "learn"]
 
-LONGEST = 5.0  # no training value lies farther than this from the mean after scaling
+LIMIT = 5.0  # standard deviations from the mean that a value may be
+FLOOR = 1 / LIMIT  # the same, where it is the scale that gives way
 _BLOCK = 512  # columns handled at a time, so that float64 copies stay small
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Columns become ``(column − center) / scale``; a scale of 0 marks a constant column, which becomes 0."""
+    """Columns become ``(column − center) / scale``, within ±``limit``; a scale of 0 marks a constant column, which becomes 0.
+
+    A missing value becomes 0, the mean.
+    """
 
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
+    limit: float = field(default=np.inf, kw_only=True)
 
     def apply(
         self,
@@ -35,7 +40,12 @@ class Scaling:
         for start in range(0, len(positions), _BLOCK):
             block = positions[start : start + _BLOCK]
             scale = np.where(self.scale[block] > 0, self.scale[block], np.inf)
-            out[:, start : start + _BLOCK] = (_block(X, block, embedding) - self.center[block]) / scale
+            values = (_block(X, block, embedding) - self.center[block]) / scale
+            if embedding is not None:
+                values[np.isnan(values)] = 0
+            if np.isfinite(self.limit):
+                np.clip(values, -self.limit, self.limit, out=values)
+            out[:, start : start + _BLOCK] = values
         return out
 
 
@@ -48,13 +58,16 @@ def learn(
     X: NDArray[np.floating],
     weights: NDArray[np.float64],
     embedding: Embedding | None = None,
-    longest: float = LONGEST,
+    *,
+    limit: float = np.inf,
+    floor: float = 0.0,
 ) -> Scaling:
-    """Learn the weighted mean and standard deviation of each column, ignoring rows of weight zero.
+    """Learn the weighted mean and standard deviation of each column, ignoring samples of weight zero and missing values.
 
-    A column that is rarely different from its usual value has a tiny standard deviation, and dividing by it would blow up the
-    few rows where it differs. The divisor is therefore at least the largest deviation from the mean over ``longest``: this
-    leaves bell-shaped columns alone and, unlike a fixed floor, does not depend on the column's unit.
+    A column that is rarely different from its usual value has a tiny standard deviation, and dividing by it blows up the few
+    samples where it differs; so does an outlier that training has not seen. ``limit`` is how many standard deviations from
+    the mean a value may be; where columns are also reconstructed, the divisor is instead at least the share ``floor`` of the
+    largest distance from the mean.
     """
     used = weights > 0
     w = weights[used] / weights[used].sum()
@@ -64,17 +77,26 @@ def learn(
     for start in range(0, n_columns, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, n_columns))
         values = _block(X, block, embedding)
-        center[block] = w @ values
+        missing = np.isnan(values)
+        values[missing] = 0
+        share = w if not missing.any() else w[:, None] * ~missing
+        total = np.maximum(np.sum(share, axis=0), np.finfo(float).tiny)
+        center[block] = _mean(share, values) / total
         values -= center[block]
+        values[missing] = 0
         farthest = np.abs(values).max(axis=0)
         rounding = 1e-12 * np.abs(center[block])  # what is left of a constant column after taking off its mean
         varies = farthest > rounding
         values /= np.where(varies, farthest, 1)  # in any unit, squares neither overflow nor vanish
-        relative = np.maximum(np.sqrt(w @ np.square(values)), 1 / longest)
+        relative = np.maximum(np.sqrt(_mean(share, np.square(values)) / total), floor)
         scale[block] = np.where(varies, farthest * relative, 0)
     if embedding is not None and embedding.marks.any():
         scale = _shared(scale, embedding)
-    return Scaling(center, scale)
+    return Scaling(center, scale, limit=limit)
+
+
+def _mean(share: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return share @ values if share.ndim == 1 else (share * values).sum(axis=0)
 
 
 def _shared(scale: NDArray[np.float64], embedding: Embedding) -> NDArray[np.float64]:
@@ -82,19 +104,6 @@ def _shared(scale: NDArray[np.float64], embedding: Embedding) -> NDArray[np.floa
     largest = np.zeros(embedding.n_features)
     np.maximum.at(largest, embedding.source, scale)
     return np.where(embedding.marks & (scale > 0), largest[embedding.source], scale)
-
-
-def learn_known(X: NDArray[np.floating], known: NDArray[np.bool_], longest: float = LONGEST) -> Scaling:
-    """Do the same for a table with gaps, from its known entries; a column without any is one of zeros."""
-    counts = np.maximum(known.sum(axis=0), 1)
-    values = np.where(known, X, 0).astype(np.float64)
-    center = values.sum(axis=0) / counts
-    values = np.where(known, values - center, 0)
-    farthest = np.abs(values).max(axis=0, initial=0)
-    varies = farthest > 1e-12 * np.abs(center)
-    values /= np.where(varies, farthest, 1)
-    relative = np.maximum(np.sqrt(np.square(values).sum(axis=0) / counts), 1 / longest)
-    return Scaling(center, np.where(varies, farthest * relative, 0))
 
 
 def _block(X: NDArray[np.floating], columns: NDArray[np.int64], embedding: Embedding | None) -> NDArray[np.float64]:

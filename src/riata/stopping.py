@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["Mask", "Stopping", "Watch", "affordable"]
 
 _FEWEST, _MOST = 7, 14  # passes at each λ where no number is given
+_UPDATES = 100  # at each λ
 _SMALL = 2**20  # entries of a table that can afford the most
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many passes
 
@@ -44,8 +45,10 @@ class Stopping:
     until_drop: bool = False
 
 
-def affordable(n_entries: int) -> int:
-    """Passes at each λ that a table of so many entries can afford: 14 up to a million, fewer then, 7 at least."""
+def affordable(n_entries: int, n_batches: int = 1) -> int:
+    """Passes at each λ: with full batches 14 up to a million entries, fewer then, 7 at least; with others, enough updates."""
+    if n_batches > 1:
+        return int(np.clip(np.ceil(_UPDATES / n_batches), 1, _MOST))
     return int(np.clip(_MOST * np.sqrt(_SMALL / max(1, n_entries)), _FEWEST, _MOST))
 
 

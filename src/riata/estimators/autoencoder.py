@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from riata import check, scaling
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.documentation import documented
-from riata.estimators.prepare import Rows
 from riata.losses import Loss, ReconstructionError
 from riata.path import Path
 
@@ -34,8 +33,8 @@ class LassoNetAutoencoder(BaseLassoNet):
         Exponent of an adaptive penalty. At each point the price of a column is its cost times (mean / own norm of linear
         weights) to this power, with the norms of the point before: weak columns leave sooner and strong ones are shrunk less.
         0 is the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the group lasso.
-    standardize : bool, default=True
-        Centre and scale the columns: each then counts the same. Without, those that vary more count more.
+    preprocessing : {"standard", None}, default="standard"
+        Centre and scale the columns: each then counts the same. With None those that vary more count more.
     <parameters>
     n_iters : int or pair, default=(4000, None)
         Most passes over the training rows, for the dense model and the refit, and for every other point; None is 56 for a table
@@ -68,7 +67,7 @@ class LassoNetAutoencoder(BaseLassoNet):
     _dwell = (
         4  # those that stay have to take over from one that leaves for all outputs at once: hurried, they pick worse
     )
-    embedding = None  # a column is its own target: a straight line shows all of it
+    missing = "error"  # LassoNetImputer is for tables with gaps
     categorical_features = None  # reconstructed by numbers alone
 
     def __init__(
@@ -77,6 +76,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         *,
         network=None,
         M=10.0,
+        preprocessing="standard",
         adaptive="auto",
         lambda_start=None,
         lambda_seq=None,
@@ -96,7 +96,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         n_features_to_select=None,
         select="1se",
         refit="warm",
-        standardize=True,
         dtype="float32",
         device=None,
         verbose=0,
@@ -105,6 +104,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         self.hidden_dims = hidden_dims
         self.network = network
         self.M = M
+        self.preprocessing = preprocessing
         self.adaptive = adaptive
         self.lambda_start = lambda_start
         self.lambda_seq = lambda_seq
@@ -124,7 +124,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         self.n_features_to_select = n_features_to_select
         self.select = select
         self.refit = refit
-        self.standardize = standardize
         self.dtype = dtype
         self.device = device
         self.verbose = verbose
@@ -225,8 +224,13 @@ class LassoNetAutoencoder(BaseLassoNet):
     def _loss(self) -> Loss:
         return ReconstructionError(self.n_features_in_)
 
-    def _effects(self, rows: Rows) -> None:
+    def _shown(self, target: NDArray[np.float64]) -> None:
         return None
+
+    def _learn_scaling(self, X: Any, weights: Any) -> scaling.Scaling:
+        if self.preprocessing is None:
+            return scaling.identity(X.shape[1])
+        return scaling.learn(X, weights, floor=scaling.FLOOR)
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
         self._means = np.average(target, axis=0, weights=weights)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,11 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling
-from riata.again import Again
 from riata.estimators import categories
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
-from riata.estimators.prepare import Rows, merged, prices
+from riata.estimators.prepare import Rows, merged, penalty_weights
 from riata.estimators.selector import ColumnSelector
 from riata.follow import follow
 from riata.grid import Grid
@@ -27,8 +28,12 @@ from riata.path import Point
 from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
+from riata.refit import Refit
 from riata.solver import Solver
 from riata.stopping import Stopping, affordable
+
+_BATCH = 256
+_SMALL = 2000  # samples
 
 
 class BaseLassoNet(ColumnSelector, PathModel):
@@ -40,7 +45,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         *,
         network=None,
         M=10.0,
-        embedding="auto",
+        preprocessing="auto",
+        missing="indicator",
         categorical_features="from_dtype",
         adaptive="auto",
         lambda_start=None,
@@ -49,7 +55,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         gamma=1e-4,
         gamma_skip=0.0,
         dropout=0.0,
-        batch_size=None,
+        batch_size="auto",
         learning_rate=1e-3,
         n_iters=(1000, None),
         patience=(50, 10),
@@ -60,8 +66,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         feature_costs=None,
         n_features_to_select=None,
         select="1se",
-        refit=False,
-        standardize=True,
+        refit="warm",
         dtype="float32",
         device=None,
         verbose=0,
@@ -70,7 +75,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.hidden_dims = hidden_dims
         self.network = network
         self.M = M
-        self.embedding = embedding
+        self.preprocessing = preprocessing
+        self.missing = missing
         self.categorical_features = categorical_features
         self.adaptive = adaptive
         self.lambda_start = lambda_start
@@ -91,7 +97,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.n_features_to_select = n_features_to_select
         self.select = select
         self.refit = refit
-        self.standardize = standardize
         self.dtype = dtype
         self.device = device
         self.verbose = verbose
@@ -100,7 +105,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
     # What subclasses define.
 
     _about: tuple[float, float] | None = None  # how many features are asked for and how many are too few, on other rows
-    _warm_passes: int | None = None  # of training again from a point's weights, where no validation rows end it
     _dwell = 1  # how many times as long as a small table allows to stay at each λ, where no number is given
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
@@ -121,6 +125,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
         return scaling.identity(target.shape[1])
 
+    def _shown(self, target: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the target as the screening of columns sees it, (n, o); None for no screening."""
+        return target
+
     # Fitting.
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
@@ -134,38 +142,67 @@ class BaseLassoNet(ColumnSelector, PathModel):
         draw = check_random_state(self.random_state)
         seeds = draw.randint(np.iinfo(np.int32).max, size=3)
         # The rows are not kept under a name: once scaled, they would only hold memory.
-        problem = self._problem(
+        problem, everyone = self._problem(
             self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])),
             ids=ids,
             costs=costs,
             seed=int(seeds[2]),
         )
-        if not sparse.n_iters:
-            sparse = replace(sparse, n_iters=self._dwell * affordable(len(problem.X) * self.n_features_in_))
         solver = self._solver(problem, int(seeds[1]))
+        n_batches = 1 if solver.batch_size is None else -(-problem.n_fit // solver.batch_size)
+        if not sparse.n_iters:
+            passes = affordable(len(problem.X) * self.n_features_in_, n_batches)
+            sparse = replace(sparse, n_iters=self._dwell * passes)
+        if n_batches > 1 and dense.patience:
+            dense = replace(dense, patience=max(5, min(dense.patience, 600 // n_batches)), n_iters=max(40, min(dense.n_iters, 12000 // n_batches)))
         until = self.n_features_to_select or 0
-        again = Again(solver, dense, lambda: self._start(problem, int(seeds[2])), self._warm_passes)
+        refit = Refit(solver, dense, lambda: self._start(problem, int(seeds[2])), everyone)
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-
-            def on_point(point: Point) -> bool:
-                progress(point)
-                return self._enough(point, again)
-
             start = self._start(problem, int(seeds[2]))
-            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=on_point)
-        self.path_ = paths[0]
-        return self.load(self._settle(again))
+            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
+        self.path_, self._refit, self._refitted = paths[0], refit, {}
+        chosen = choose.pick(
+            self.path_,
+            self.n_features_to_select,
+            self.select,
+            depth=2,
+            about=self._about,
+            refit=lambda point: refit(point, self.refit),
+        )
+        return self.load(self._at(chosen))
 
-    def _enough(self, point: Point, again: Again) -> bool:
-        """Say whether the path may end at a point."""
-        return False
+    def refitted(self, point: Point, how: str | bool = "warm") -> Point:
+        """Return a point of the path refitted on its training samples, without a penalty."""
+        return self._refit(point, how)
 
-    def _settle(self, again: Again) -> Point:
-        """Choose a point, and train it again where that was asked for."""
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, about=self._about)
-        return again([chosen], self.refit)[0]
 
     # The fitted model.
+
+    def _at(self, point: Point) -> Point:
+        """Return a point refitted, where the estimator refits."""
+        if not self.refit or not point.n_selected or not point.lambda_:
+            return point
+        if point.lambda_ not in self._refitted:
+            if self._refit is None:
+                warnings.warn(
+                    f"the point with {point.n_selected} features was not asked for before the model was pickled, and a pickle does "
+                    "not hold the training samples: it is the penalised network, not refitted",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return point
+            self._refitted[point.lambda_] = self._refit.finish(point, self.refit)
+        return self._refitted[point.lambda_]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        found = super().__reduce_ex__(protocol)
+        return (*found[:2], {**found[2], "_refit": None}, *found[3:]) if "_refit" in vars(self) else found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self).__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(twin, name, value if name in ("path_", "_refit", "_refitted") else copy.deepcopy(value, memo))
+        return twin
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_
@@ -222,7 +259,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
     # Steps of fit.
 
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
-        check.embedding(self.embedding)
+        check.one_of("preprocessing", self.preprocessing, ("auto", "standard", "piecewise", None))
+        check.one_of("missing", self.missing, ("indicator", "mean", "error"))
         check.number("dropout", self.dropout, high=0.99)
         if self.network is not None:
             own.check_given(self.network)
@@ -230,13 +268,17 @@ class BaseLassoNet(ColumnSelector, PathModel):
                 raise ValueError(
                     f"dropout={self.dropout} is for hidden_dims: put torch.nn.Dropout into the network instead"
                 )
-        if self.batch_size is not None:
+        if self.batch_size is not None and self.batch_size != "auto":
             check.whole("batch_size", self.batch_size, 1)
         return super()._settings()
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         X = self._encoded(X, reset=how.get("reset", True))
-        return validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **how)
+        finite = {} if self.missing == "error" else {"ensure_all_finite": "allow-nan"}
+        checked, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **finite, **how
+        )
+        return checked, y
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
         """Check X, y and weights, and leave out rows of weight zero."""
@@ -266,21 +308,20 @@ class BaseLassoNet(ColumnSelector, PathModel):
         n_val = min(max(int(np.ceil(self.val_size * len(X))), n_classes), len(X) - n_classes)
         fit, val = train_test_split(np.arange(len(X)), test_size=n_val, stratify=strata, random_state=seed)
         order = np.concatenate([np.sort(fit), np.sort(val)])
-        return Rows(X[order], target[order], weights[order], len(fit))
+        return Rows(X[order], target[order], weights[order], len(fit), split=True)
 
-    def _problem(self, rows: Rows, ids: Any, costs: Any, seed: int) -> Problem:
-        """Scale the rows, remember how, and move everything to the device."""
+    def _problem(self, rows: Rows, ids: Any, costs: Any, seed: int) -> tuple[Problem, torch.Tensor | None]:
+        """Prepare the columns, remember how, and move everything to the device.
+
+        Also return the weights of all samples, where those to validate on are a part of those given.
+        """
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
         adaptive = self._exponent()
-        seen = self._effects(rows) if adaptive or self._expansion() == "auto" else None
+        seen = self._screened(rows) if adaptive or self._prepared() == "auto" else None
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        costs = costs * prices(embedded, seen if adaptive else None, ids)
-        self._scaling = (
-            scaling.learn(rows.X[:n_fit], fit_weights, embedded)
-            if self.standardize
-            else scaling.identity(embedded.n_columns)
-        )
+        costs = costs * penalty_weights(embedded.size, self._screened_groups(rows, seen, ids) if adaptive else None, ids)
+        self._scaling = self._learn_scaling(rows.X[:n_fit], fit_weights)
         if not embedded.trivial:
             ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]
         self._target_scaling = self._scale_target(rows.target[:n_fit], fit_weights)
@@ -290,11 +331,12 @@ class BaseLassoNet(ColumnSelector, PathModel):
         def tensor(array: Any) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(device)
 
-        val_weights = None
+        val_weights = everyone = None
         if n > n_fit:
+            everyone = tensor(rows.weights[None] / rows.weights.sum()) if rows.split else None
             val_weights = np.zeros((1, n))
             val_weights[0, n_fit:] = rows.weights[n_fit:] / rows.weights[n_fit:].sum()
-        return Problem(
+        problem = Problem(
             network=self._network,
             loss=self._loss(),
             X=tensor(self._scaling.apply(rows.X, self.dtype, embedding=embedded)),
@@ -310,6 +352,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             adaptive=adaptive,
             embedded=embedded.source,
         )
+        return problem, everyone
 
     def _architecture(self, n_outputs: int, seed: int, device: torch.device) -> Architecture:
         if self.network is None:
@@ -317,31 +360,47 @@ class BaseLassoNet(ColumnSelector, PathModel):
         dtype = getattr(torch, self.dtype)
         return own.adopt(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
 
-    def _effects(self, rows: Rows) -> effects.Effects | None:
-        """Measure what each column shows by itself, where it may count."""
-        n = rows.n_fit
-        return effects.measure(rows.X[:n], rows.target[:n], rows.weights[:n], self._n_levels())
+    def _screened(self, rows: Rows) -> effects.Effects | None:
+        """Measure what each column shows of the target by itself; None where it is not to count."""
+        n, target = rows.n_fit, self._shown(rows.target)
+        return None if target is None else effects.measure(rows.X[:n], target[:n], rows.weights[:n], self._n_levels())
 
-    def _expansion(self) -> str | int | None:
-        """How columns are to be expanded; "auto" leaves the lasso alone, and a module that has a width already."""
+    def _screened_groups(self, rows: Rows, seen: effects.Effects | None, ids: Any) -> effects.Effects | None:
+        """Do the same for groups of columns, where there are any."""
+        n, target = rows.n_fit, self._shown(rows.target)
+        if seen is None or ids is None or target is None:
+            return seen
+        return effects.of_groups(seen, rows.X[:n], target[:n], rows.weights[:n], ids)
+
+    def _prepared(self) -> str | None:
+        """How columns are to be prepared; "auto" leaves the lasso alone, and a module that has a width already."""
         fixed = not self.M or not own.takes_any_width(self.network)
-        return None if self.embedding == "auto" and fixed else self.embedding
+        return "standard" if self.preprocessing == "auto" and fixed else self.preprocessing
 
     def _learn_embedding(self, rows: Rows, seen: effects.Effects | None) -> embedding.Embedding:
-        """Put knots into columns: all of them, those with an effect that a straight line hardly shows, or none."""
+        """Learn how columns become inputs; see the page on preprocessing for what is done to which column."""
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
-        how = self._expansion()
-        if how is None and self._categories is None:
-            return embedding.identity(X.shape[1])
-        pieces = embedding.affordable_pieces(len(X)) if how is None or isinstance(how, str) else how
-        bent = np.zeros(X.shape[1], dtype=bool) if how is None else None
-        if how == "auto" and seen is not None:
-            bent = seen.bent
-        return embedding.learn(X, weights, pieces, bent, self._n_levels())
+        n, d = X.shape
+        how = self._prepared()
+        pieces = np.ones(d, dtype=np.int64)
+        if how == "piecewise":
+            pieces[:] = embedding.affordable_pieces(n)
+        elif how == "auto":
+            pieces[:] = embedding.affordable_pieces(n, d)
+            if seen is not None:
+                pieces[seen.bent] = embedding.affordable_pieces(n)
+        return embedding.learn(X, weights, pieces, self._n_levels(), tame=how == "auto")
+
+    def _learn_scaling(self, X: Any, weights: Any) -> scaling.Scaling:
+        if self.preprocessing is None:
+            return scaling.identity(self._embedding.n_columns)
+        limit = scaling.LIMIT if self._prepared() == "auto" else np.inf
+        return scaling.learn(X, weights, self._embedding, limit=limit)
 
     def _solver(self, problem: Problem, seed: int) -> Solver:
         draw = torch.Generator(problem.X.device).manual_seed(seed)
-        return Solver(problem, learning_rate=self.learning_rate, batch_size=self.batch_size, draw=draw)
+        size = _batch_size(problem.n_fit) if self.batch_size == "auto" else self.batch_size
+        return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)
 
     def _start(self, problem: Problem, seed: int) -> Weights:
         """Draw the weights to start from; a constant column says nothing and starts outside the model."""
@@ -349,3 +408,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         constant = torch.from_numpy(self._scaling.scale == 0).to(problem.X.device)
         start.rows[:, constant] = 0
         return start
+
+
+def _batch_size(n: int) -> int | None:
+    """Return how many samples an update takes: all of a small table, else 256, or a 256th of a large one."""
+    return None if n < _SMALL else max(_BATCH, n // _BATCH)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from riata import check, effects, losses, scaling
+from riata import check, losses, scaling
 from riata.estimators.documentation import documented
-from riata.estimators.prepare import Rows
 from riata.estimators.supervised import Supervised
 from riata.losses import Coding, Loss
 
@@ -102,8 +100,8 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         self._tuned_loss = self._fitted_loss.over(self._coding, target)
         return super()._scale_target(target, weights)
 
-    def _effects(self, rows: Rows) -> effects.Effects | None:
-        return super()._effects(replace(rows, target=self._coding.shown(rows.target)))
+    def _shown(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._coding.shown(target)
 
     def _strata(self, target: NDArray[np.float64]) -> NDArray[np.int64] | None:
         if self._coding.many:

@@ -24,17 +24,7 @@ from riata import check
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import (
-    AGAIN,
-    Candidate,
-    Choice,
-    Fold,
-    Rows,
-    Scoring,
-    ScoringClassifier,
-    ScoringRegressor,
-    Way,
-)
+from riata.estimators.folds import Candidate, Choice, Fold, Rows, Way
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -47,7 +37,6 @@ class CrossValidated(Supervised):
     """Chooses a point of the path, and the best of several networks, by scores of rows left out in turn."""
 
     _single: type[Supervised]  # the estimator of all rows
-    _scoring: type[Scoring]  # that of a fold
 
     def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit="warm", n_jobs=None, **shared):
         super().__init__(hidden_dims, refit=refit, **shared)
@@ -83,9 +72,6 @@ class CrossValidated(Supervised):
         scorer = self._scorer()
         candidates = self._candidates(estimators, self._given_ways(), rows)
         results = self._results(candidates, rows, splits, scorer)
-        if isinstance(self.select, str) and folds.cut_short(candidates, results, self._lowest(results)):
-            candidates = [candidate._replace(stops=False) for candidate in candidates]
-            results = self._results(candidates, rows, splits, scorer)
         choice = self._choose(results)
         row: Any = results.loc[choice.row]
         final = clone(candidates[row["candidate"]].estimator).set_params(
@@ -94,7 +80,6 @@ class CrossValidated(Supervised):
             refit=row["refit"],
             verbose=self.verbose,
         )
-        final._warm_passes = AGAIN
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
             final._about = choice.n_selected, choice.too_few
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
@@ -147,7 +132,7 @@ class CrossValidated(Supervised):
         several = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
         ways = tuple(self.refit if several else [self.refit])
         for way in ways:
-            check.one_of("refit", way, (False, *self._ways))
+            check.one_of("refit", way, (False, "warm", "scratch"))
         if not ways:
             raise ValueError("refit must be False or hold at least one way of training again")
         return ways
@@ -174,8 +159,7 @@ class CrossValidated(Supervised):
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
-        far = self.n_features_to_select is not None or not isinstance(self.select, str)
-        return [folds.candidate(*each, ways, rows.X.size, far=far) for each in zip(whole, ahead, strict=True)]
+        return [folds.candidate(*each, ways) for each in zip(whole, ahead, strict=True)]
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Rows, splits: Sequence[Fold], scorer: Any
@@ -183,9 +167,8 @@ class CrossValidated(Supervised):
         """Follow the path of every candidate on every fold; one row for each candidate and λ."""
         jobs = []
         for candidate, fold in product(candidates, splits):
-            replica = self._scoring(**candidate.estimator.get_params())
-            name = f"{fold.name} with {_described(replica)}"
-            jobs.append(Job(name, (replica, candidate, rows, fold, scorer)))
+            name = f"{fold.name} with {_described(candidate.estimator)}"
+            jobs.append(Job(name, (clone(candidate.estimator), candidate, rows, fold, scorer)))
         scores = iter(run(folds.scores, jobs, n_jobs=self.n_jobs, title="folds", shown=bool(self.verbose)))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
@@ -253,7 +236,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     True
     """
 
-    _single, _scoring = LassoNetClassifier, ScoringClassifier
+    _single = LassoNetClassifier
 
 
 @documented
@@ -284,7 +267,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     True
     """
 
-    _single, _scoring = LassoNetRegressor, ScoringRegressor
+    _single = LassoNetRegressor
 
 
 def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:

@@ -31,6 +31,8 @@ class FittedModule(nn.Module):
     ceiling: Tensor
     center: Tensor
     scale: Tensor
+    median: Tensor
+    unit: Tensor
     target_center: Tensor
     target_scale: Tensor
 
@@ -49,6 +51,8 @@ class FittedModule(nn.Module):
             "width": embedding.width,
             "floor": embedding.floor,
             "ceiling": embedding.ceiling,
+            "median": embedding.median[embedding.source],
+            "unit": embedding.unit[embedding.source],
             "center": scaling.center,
             "scale": np.where(scaling.scale > 0, scaling.scale, np.inf),
             "target_center": target_scaling.center,
@@ -56,7 +60,7 @@ class FittedModule(nn.Module):
         }
         for name, values in tables.items():
             self.register_buffer(name, torch.tensor(values))
-        self._trivial = embedding.trivial
+        self._trivial, self._limit = embedding.trivial, scaling.limit
         skip, first = (_wide(part, weights.columns, embedding.n_columns) for part in (weights.skip, weights.first))
         self.skip = linear(skip)
         self.network = network.module(first, torch.from_numpy(weights.upper.astype(np.float64)))
@@ -65,8 +69,9 @@ class FittedModule(nn.Module):
         """Expand and scale columns, apply both parts, and return to the scale of the target."""
         Z = X.to(self.center.dtype)[:, self.source]
         if not self._trivial:
+            Z = torch.where(self.unit.isfinite(), torch.arcsinh(Z / self.unit - self.median / self.unit), Z)
             Z = ((Z - self.low) / self.width).clamp(self.floor, self.ceiling)
-        Z = (Z - self.center) / self.scale
+        Z = ((Z - self.center) / self.scale).clamp(-self._limit, self._limit)
         return (self.skip(Z) + self.network(Z)) * self.target_scale + self.target_center
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,21 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from riata import check, choose
-from riata.again import Again, alike
-from riata.estimators.classifier import LassoNetClassifier
-from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
-from riata.path import Path, Point
-from riata.stopping import affordable
+from riata.path import Path
 
-AGAIN = 50  # passes of training again: outputs recover from the penalty; many more overfit where many features are left
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 # A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
 # since few are looked for, and small networks are cheap.
-_LESS, _LESS_NOISY = (0.9, 0.95), (0.75, 0.85)
-_FAR = 3  # standard errors by which models are so much worse than the best that sparser ones need not be looked at
+_LESS = (0.9, 0.95)
 _ROUNDING = 1e-9  # of a number of features
-_PARTS, _FEW = 10, 100  # of the rows that are left out, for a standard error; too few rows for one
 
 Indices = NDArray[np.int64]
 Way = str | bool
@@ -52,7 +44,6 @@ class Candidate(NamedTuple):
     estimator: Supervised
     scored: tuple[float, ...]
     ways: tuple[Way, ...]
-    stops: bool  # whether a fold's path may end where models are far worse than the best
 
 
 class Fold(NamedTuple):
@@ -92,88 +83,16 @@ def ahead(estimator: Supervised, rows: Rows) -> Path:
     return fitted(clone(estimator), rows).path_
 
 
-def scores(replica: Scoring, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
+def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
     """Follow the path on a fold's rows and score its points on the others."""
-    replica._exam = exam = Exam(candidate, rows.take(fold.test), scorer)
-    fitted(replica, rows.take(fold.fit))
-    del replica._exam  # and the rows it holds
-    return exam.result
-
-
-class Exam:
-    """Points of a fold's path are trained again and put before the rows that are left out."""
-
-    def __init__(self, candidate: Candidate, rows: Rows, scorer: Any):
-        self._candidate, self._rows, self._scorer = candidate, rows, scorer
-        self._weighs = rows.weights is not None and _weighs(scorer)
-        self._stops = candidate.stops and len(rows.y) >= _FEW
-        self._waiting: list[Point] = []
-        self._marks: list[list[float]] = []  # one for each λ: (ways,)
-        self._n_selected: list[int] = []
-        self._best: tuple[float, Point] | None = None
-        self._over = False
-
-    @property
-    def result(self) -> Scores:
-        """The scores so far."""
-        return Scores(np.array(self._marks), np.array(self._n_selected))
-
-    def hear(self, replica: Scoring, point: Point, again: Again) -> bool:
-        """Take note of a new point of the path; say whether sparser ones are hopeless."""
-        left = self._candidate.scored[len(self._marks) + len(self._waiting) :]
-        if not self._stops or not left or point.lambda_ < left[0] * (1 - 1e-9):
-            return False
-        if self._waiting and not alike(self._waiting[0], point):
-            replica.path_ = Path(self._waiting)  # the model is asked before its path is complete
-            self._over = self._mark(replica, again)
-        self._waiting.append(point)
-        return self._over
-
-    def end(self, replica: Scoring, again: Again) -> None:
-        """Score what is left at the end of the path."""
-        if not self._over:
-            left = self._candidate.scored[len(self._marks) + len(self._waiting) :]
-            self._waiting += [replica.path_[choose.at_lambda(replica.path_, lambda_)] for lambda_ in left]
-            self._mark(replica, again)
-
-    def _mark(self, replica: Scoring, again: Again) -> bool:
-        """Train the points that wait, and score them; say whether all are far worse than the best so far."""
-        trained = zip(*(again(self._waiting, way) for way in self._candidate.ways), strict=True)
-        marked = [[(self._score(replica.load(point), self._rows), point) for point in points] for points in trained]
-        self._marks += [[score for score, _ in ways] for ways in marked]
-        self._n_selected += [point.n_selected for point in self._waiting]
-        self._waiting = []
-        new = [mark for ways in marked for mark in ways]
-        before, self._best = self._best, max([*new, *filter(None, [self._best])], key=lambda mark: mark[0])
-        if not self._stops or self._best is not before:
-            return False
-        best, of_best = self._best[0], self._without_parts(replica, self._best[1])
-        return all(_is_far(best - score, of_best - self._without_parts(replica, point)) for score, point in new)
-
-    def _without_parts(self, replica: Scoring, point: Point) -> NDArray[np.float64]:
-        """Score a point on the rows without each of their parts."""
-        model, part = replica.load(point), np.arange(len(self._rows.y)) % _PARTS
-        return np.array([self._score_if_any(model, self._rows.take(np.flatnonzero(part != i))) for i in range(_PARTS)])
-
-    def _score_if_any(self, model: Scoring, rows: Rows) -> float:
-        """Score some of the rows; where a class is missing among them there may be no score, and nothing to be said."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return self._score(model, rows)
-        except Exception:
-            return np.nan
-
-    def _score(self, model: Scoring, rows: Rows) -> float:
-        weights = {"sample_weight": rows.weights} if self._weighs else {}
-        return float(self._scorer(model, rows.X, rows.y, **weights))
-
-
-def _is_far(difference: float, without_parts: NDArray[np.float64]) -> bool:
-    """Compare a difference of scores with its standard error, by the jackknife: as it is without each part of the rows."""
-    n = len(without_parts)
-    error = np.sqrt((n - 1) / n * np.square(without_parts - without_parts.mean()).sum())
-    return bool(error > 0 and difference > _FAR * error)
+    model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
+    weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
+    points = [model.path_[choose.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
+    found = [
+        [float(scorer(model.load(model.refitted(point, way)), test.X, test.y, **weights)) for way in candidate.ways]
+        for point in points
+    ]
+    return Scores(np.array(found), np.array([point.n_selected for point in points]))
 
 
 def _weighs(scorer: Any) -> bool:
@@ -182,53 +101,28 @@ def _weighs(scorer: Any) -> bool:
     return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
-class Scoring(Supervised):
-    """Has all the points that are to be scored, rather than one, trained again in every way."""
-
-    _warm_passes = AGAIN
-    _exam: Exam
-
-    def _enough(self, point: Point, again: Again) -> bool:
-        return self._exam.hear(self, point, again)
-
-    def _settle(self, again: Again) -> Point:
-        self._exam.end(self, again)
-        return self.path_[0]
-
-
-class ScoringClassifier(Scoring, LassoNetClassifier):
-    """The classifier of a fold."""
-
-
-class ScoringRegressor(Scoring, LassoNetRegressor):
-    """The regressor of a fold."""
-
-
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...], n_entries: int, *, far: bool) -> Candidate:
-    """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out.
-
-    They go on to the end if that does not take long, or if they are to go ``far``.
-    """
-    stay = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
+def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...]) -> Candidate:
+    """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
+    per_lambda = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
     further = [] if estimator.lambda_seq is not None else first.visited[-1] * _FURTHER
     replica = clone(estimator).set_params(
         lambda_seq=tuple(map(float, [*first.visited, *further])),
-        n_iters=(max(1, first[0].best_iter), stay or estimator._dwell * affordable(n_entries)),
+        n_iters=(max(1, first[0].best_iter), per_lambda),
         patience=(None, patience),
         val_size=0,
     )
-    return Candidate(replica, _worth_scoring(first, ways), ways, "noisy" in ways and not far)
+    return Candidate(replica, _worth_scoring(first, ways), ways)
 
 
 def _worth_scoring(path: Path, ways: tuple[Way, ...]) -> tuple[float, ...]:
     """Return the λ at which enough features have left since the last one; all of them, if points are taken as they are."""
     if not any(ways):
         return tuple(map(float, path.lambdas))
-    much, little = _LESS_NOISY if "noisy" in ways else _LESS
+    much, little = _LESS
     scored, last = [], np.inf
     for point in path:
         if point.n_selected <= last * (much if last > path[0].n_selected / 2 else little):
@@ -263,16 +157,6 @@ def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
             **{f"split{i}_test_score": score for i, score in enumerate(found)},
         }
     )
-
-
-def cut_short(candidates: Sequence[Candidate], results: pd.DataFrame, lowest: float) -> bool:
-    """Say whether folds ended somewhere, but at a score that is not below the lowest one that would do."""
-    for i, candidate in enumerate(candidates):
-        rows = results[results["candidate"] == i]
-        last = rows["lambda_"].max()
-        if last < candidate.scored[-1] and (rows["mean_test_score"][rows["lambda_"] == last] >= lowest).any():
-            return True
-    return False
 
 
 def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:

@@ -49,7 +49,7 @@ def learn(
     table: NDArray[np.floating], learnt: Mask, held_out: Floats, dtype: str, device: torch.device
 ) -> tuple[Known, Gaps]:
     """Scale a table by the entries to learn from, and move it to the device."""
-    scaled = scaling.learn_known(table, learnt)
+    scaled = scaling.learn(np.where(learnt, table, np.nan), np.ones(len(table)), floor=scaling.FLOOR)
 
     def tensor(array: Floats) -> Tensor:
         return torch.from_numpy(scaled.apply(array, np.dtype(dtype))).to(device)

@@ -24,7 +24,6 @@ class PathModel(BaseEstimator):
 
     path_: Path
     point_: Point
-    _ways: tuple[str, ...] = ("warm", "scratch")  # of training again
 
     def load(self, point: Point) -> Self:
         """Move the fitted model to a point of its path."""
@@ -36,8 +35,11 @@ class PathModel(BaseEstimator):
         self.point_ = point
         return self
 
-    def at(self, *, n_features: int | None = None, lambda_: float | None = None) -> Self:
-        """Return the same fit at another point, without training.
+    def at(self, *, n_features: int | None = None, lambda_: float | None = None, refit: bool = True) -> Self:
+        """Return the same fit at another point, refitted on its features if the estimator has a ``refit``.
+
+        A refit takes place when a point is asked for the first time. It needs the training samples, which a model in memory
+        holds and a pickled one does not.
 
         Parameters
         ----------
@@ -45,6 +47,8 @@ class PathModel(BaseEstimator):
             The densest point with at most so many features.
         lambda_ : float, optional
             The last point whose λ does not exceed this one; 0 is the dense model.
+        refit : bool, default=True
+            False for the penalised network itself.
         """
         check_is_fitted(self, "path_")
         if (n_features is None) == (lambda_ is None):
@@ -53,8 +57,13 @@ class PathModel(BaseEstimator):
             index = choose.at_most(self.path_, check.whole("n_features", n_features))
         else:
             index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
+        point = self._at(self.path_[index]) if refit else self.path_[index]
         shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
-        return copy.deepcopy(self, shared).load(self.path_[index])
+        return copy.deepcopy(self, shared).load(point)
+
+    def _at(self, point: Point) -> Point:
+        """Return a point as it predicts."""
+        return point
 
     @property
     def selected_(self) -> NDArray[np.bool_]:
@@ -95,7 +104,7 @@ class PathModel(BaseEstimator):
             check.number(name, getattr(self, name))
         check.number("learning_rate", self.learning_rate, above=True)
         check.number("val_size", self.val_size, high=0.9)
-        check.one_of("refit", self.refit, (False, *self._ways))
+        check.one_of("refit", self.refit, (False, "warm", "scratch"))
         check.one_of("dtype", self.dtype, ("float32", "float64"))
         if self.n_features_to_select is not None:
             check.whole("n_features_to_select", self.n_features_to_select, 1)

@@ -19,6 +19,7 @@ class Rows:
     target: NDArray[np.float64]  # (n, o), not yet scaled
     weights: NDArray[np.float64]
     n_fit: int
+    split: bool = False  # whether rows to validate on are a random part of those given
 
 
 def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArray[np.float64]) -> Rows:
@@ -33,20 +34,16 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
     return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
 
 
-def prices(embedded: Embedding, seen: Effects | None, ids: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Price features by the pieces or levels they have become and, if effects are to count, by what they show.
+def penalty_weights(
+    size: NDArray[np.float64], seen: Effects | None, ids: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return what multiplies λ for each feature: √p for one of p columns with a clear effect, up to 2p for one without.
 
-    The levels of a column of noise pull √levels as much at the linear part as one column does, and ``levels`` times as much at
-    the hidden layers; differences that are there pull √levels as much at these as a straight effect of the same variance. A
-    column of L levels therefore costs √L where they clearly differ, and up to √L times more where they do not.
-    All features of a group have one price: the mean for their size, times what its clearest feature costs.
+    The p columns of noise have a gradient √p times as large as one column's at the linear part, and p times as large at the
+    hidden layers, where absolute values add up; an effect that is there has one √p times as large. So √p is fair to features
+    with an effect and p to those without. Features of a group count together: ``seen`` is that of groups then.
     """
-    levels = np.sqrt(embedded.n_levels)
-    pieces = np.where(levels > 1, levels, embedded.n_pieces)
-    shown = np.ones(len(pieces)) if seen is None else seen.prices(levels)
-    if ids is None:
-        return pieces * shown
-    lowest = np.full(ids.max() + 1, np.inf)
-    np.minimum.at(lowest, ids, shown)
-    sizes = np.maximum(np.bincount(ids), 1)
-    return (np.bincount(ids, pieces) / sizes * lowest)[ids]
+    if ids is not None:
+        return penalty_weights(np.bincount(ids, size), seen)[ids]
+    root = np.sqrt(size)
+    return root * (root if seen is None else seen.prices(root))

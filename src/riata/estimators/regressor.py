@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 
-from riata import effects, losses
+from riata import losses
 from riata.estimators.documentation import documented
-from riata.estimators.prepare import Rows
 from riata.estimators.supervised import Supervised
 from riata.losses import NumberLoss
 from riata.scaling import Scaling
@@ -86,12 +84,12 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         return self._tuned_loss
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> Scaling:
-        learnt = self._fitted_loss.scaled(target, weights, self.standardize)
+        learnt = self._fitted_loss.scaled(target, weights, self.preprocessing is not None)
         self._tuned_loss = self._fitted_loss.tuned(learnt.apply(target, np.float64))
         return learnt
 
-    def _effects(self, rows: Rows) -> effects.Effects | None:
-        return super()._effects(replace(rows, target=self._fitted_loss.shown(rows.target)))
+    def _shown(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._fitted_loss.shown(target)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted target: 1-D if the target was and the loss has one output for it."""

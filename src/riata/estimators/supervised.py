@@ -6,15 +6,12 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from riata.again import WAYS
 from riata.estimators.base import BaseLassoNet
 from riata.path import Path
 
 
 class Supervised(BaseLassoNet):
     """Predicts a target and selects the features that it takes."""
-
-    _ways = WAYS
 
     def fit(
         self,

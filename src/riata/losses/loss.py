@@ -55,7 +55,7 @@ class NumberLoss:
         """Learn the scaling of an expanded target: mean 0 and variance 1."""
         if not standardize:
             return scaling.identity(target.shape[1])
-        learnt = scaling.learn(target, weights, longest=np.inf)
+        learnt = scaling.learn(target, weights)
         return Scaling(learnt.center, np.where(learnt.scale > 0, learnt.scale, 1.0))
 
     def tuned(self, target: Floats) -> NumberLoss:
