@@ -267,6 +267,26 @@ def test_a_row_of_weight_zero_is_left_out():
     assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
 
 
+@pytest.mark.parametrize("val_size", [0, 0.2])
+@pytest.mark.parametrize("factor", [1000, 1000.5, 1 / 3])
+@pytest.mark.parametrize("high", [4, 9000], ids=["counts", "survey"])
+def test_a_factor_common_to_all_weights_changes_nothing(high, factor, val_size):
+    """A path carries rounding on: importances, not bits, are compared."""
+    weights = np.random.default_rng(4).integers(1, high, N).astype(float)
+    cheap = {"lambda_seq": (0.5, 1.0, 2.0), "select": 1.0, "val_size": val_size, "dtype": "float64"}
+    one, other = (regressor(**cheap).fit(X, y, sample_weight=w) for w in (weights, weights * factor))
+    assert np.array_equal(one.path_.selected, other.path_.selected)
+    np.testing.assert_allclose(one.feature_importances_, other.feature_importances_, rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_without_a_validation_part_all_rows_twice_are_all_rows_of_weight_two():
+    cheap = {"lambda_seq": (0.5, 1.0, 2.0), "select": 1.0, "val_size": 0}
+    twice = regressor(**cheap).fit(np.vstack([X, X]), np.append(y, y))
+    heavy = regressor(**cheap).fit(X, y, sample_weight=np.full(N, 2.0))
+    assert same_path(twice.path_, heavy.path_)
+
+
 def test_weights_of_classes_are_weights_of_rows():
     rare = (y > 4).astype(int)
     cheap = {"lambda_seq": (1.0, 10.0), "n_iters": 30}

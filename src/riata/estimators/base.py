@@ -248,7 +248,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
         target = self._check_y(y, fitting=True)
-        return X, target, self._class_weights(target, weights)
+        return X, target, effects.effective(self._class_weights(target, weights))
 
     def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
         """Put the rows to train on first and those to validate on behind them."""
