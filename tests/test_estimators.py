@@ -298,6 +298,19 @@ def test_weights_of_classes_are_weights_of_rows():
     np.testing.assert_allclose(balanced.predict_proba(X), rows.predict_proba(X), rtol=1e-3)
 
 
+def test_rows_to_validate_on_are_weighed_by_the_classes_of_the_rows_to_train_on():
+    rare = (y > 4).astype(int)
+    fit = np.arange(N) < N // 2
+    val = ~fit & ((rare == 1) | (np.arange(N) % 5 == 0))  # in other proportions
+    per_class = fit.sum() / (2 * np.bincount(rare[fit]))
+    held_out = {"X_val": X[val], "y_val": rare[val]}
+    cheap = {"lambda_seq": (1.0,), "n_iters": 20, "select": "best"}
+    for named in ({0: per_class[0], 1: per_class[1]}, "balanced"):
+        path = classifier(class_weight=named, **cheap).fit(X[fit], rare[fit], **held_out).path_
+        weights = per_class[rare[val]]
+        np.testing.assert_allclose(path.val_weights, weights / weights.sum(), rtol=1e-6)
+
+
 def test_a_heavier_class_is_found_more_often():
     rare = (y + 3 * np.random.default_rng(3).normal(size=N) > 5).astype(int)
     cheap = {"lambda_seq": (1.0,), "n_iters": 100, "select": "best"}

@@ -114,8 +114,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
         """Return labels to keep in proportion when rows are split, or None."""
         return None
 
-    def _class_weights(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights with those of classes multiplied in."""
+    def _class_weights(
+        self, target: NDArray[np.float64], weights: NDArray[np.float64], *, fitting: bool
+    ) -> NDArray[np.float64]:
+        """Return the weights with those of classes multiplied in, which rows to train on say."""
         return weights
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
@@ -248,7 +250,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
         target = self._check_y(y, fitting=True)
-        return X, target, effects.effective(self._class_weights(target, weights))
+        return X, target, effects.effective(self._class_weights(target, weights, fitting=True))
 
     def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
         """Put the rows to train on first and those to validate on behind them."""
@@ -258,7 +260,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
             X_val, y_val = self._validated(X_val, y_val, reset=False)
             held_out = self._check_y(y_val, fitting=False)
             stacked = np.vstack([X, X_val]), np.vstack([target, held_out])
-            return Rows(*stacked, np.append(weights, self._class_weights(held_out, np.ones(len(X_val)))), len(X))
+            val_weights = self._class_weights(held_out, np.ones(len(X_val)), fitting=False)
+            return Rows(*stacked, np.append(weights, val_weights), len(X))
         if not self.val_size:
             return merged(X, target, weights)
         strata = self._strata(target)
