@@ -9,14 +9,18 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from torch import nn
 
 from riata import LassoNetClassifier, LassoNetRegressor, choose, lassonet_path
+from riata.estimators import base
+from riata.network import Network
 from riata.solver import Solver
 
 QUICK = {
@@ -37,6 +41,10 @@ X = rng.normal(size=(N, D))
 y = 3 * X[:, 0] - 2.5 * X[:, 1] + 0.5 * X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=N)
 label = (y > 0).astype(int)
 NAMES = np.array([f"gene {j}" for j in range(D)])
+
+
+def own_network(n_inputs: int, n_outputs: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(n_inputs, 8), nn.GELU(), nn.Linear(8, n_outputs))
 
 
 def classifier(**params) -> LassoNetClassifier:
@@ -319,6 +327,47 @@ def test_a_heavier_class_is_found_more_often():
         for w in (None, "balanced", {1: 100.0})
     )
     assert plain < balanced < heavy
+
+
+# Rows are predicted in blocks.
+
+
+def largest_pass(monkeypatch, network) -> list[int]:
+    """Note the number of rows of every pass forward from now on."""
+    sizes, passes = [], type(network).passes
+
+    def noted(self, n_replicas, n_rows, like, *, learns=True):
+        assert not learns
+        sizes.append(n_rows)
+        return passes(self, n_replicas, n_rows, like, learns=learns)
+
+    monkeypatch.setattr(type(network), "passes", noted)
+    return sizes
+
+
+@pytest.mark.parametrize("network", [None, own_network], ids=["built in", "user-supplied"])
+@pytest.mark.parametrize("n", [1, 50, 100, 160])
+def test_predictions_in_blocks_are_those_of_all_rows_at_once(monkeypatch, network, n):
+    model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", network=network).fit(X, y)
+    whole = model.predict(X[:n])
+    sizes = largest_pass(monkeypatch, model._network)
+    monkeypatch.setattr(base, "_ENTRIES", 50 * (8 + 9 + (8 if network is None else 9)))
+    np.testing.assert_allclose(model.predict(X[:n]), whole, rtol=1e-12)
+    assert max(sizes) == min(n, 50)
+
+
+def test_the_memory_of_a_prediction_has_a_bound(monkeypatch):
+    model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", hidden_dims=(8, 100)).fit(X, y)
+    sizes = largest_pass(monkeypatch, model._network)
+    model.predict(np.zeros((200_000, D)))
+    assert max(sizes) * (8 + 9 + 108) <= base._ENTRIES
+
+
+def test_a_pass_that_does_not_learn_has_no_buffers_for_the_way_back():
+    network = Network(2, (5, 7))
+    for learns in (True, False):
+        one = network.passes(1, 30, torch.zeros(1), learns=learns)
+        assert {t.shape[1] for t in (one.pull, *one._pulls)} == {30 if learns else 0}
 
 
 # The linear part.

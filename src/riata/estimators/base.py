@@ -30,6 +30,8 @@ from riata.prox import Groups
 from riata.solver import Solver
 from riata.stopping import Stopping, affordable
 
+_ENTRIES = 2**22  # of the tensors that a block of rows takes on its way forward
+
 
 class BaseLassoNet(ColumnSelector, PathModel):
     """Common constructor, path and choice; subclasses say what the target looks like to the network."""
@@ -207,13 +209,19 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return self._output_of(self._numbers(X))
 
     def _output_of(self, checked: NDArray[np.floating]) -> NDArray[np.float64]:
-        weights = self.point_.weights
-        Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.columns, self._embedding))
+        """Go forward in blocks of rows, so that what a block takes does not depend on the number of rows."""
+        weights, network = self.point_.weights, self._network
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
         upper = torch.from_numpy(weights.upper.astype(np.float64))
+        output = np.empty((len(checked), network.n_outputs))
+        size = max(1, _ENTRIES // (len(rows) + network.width + (network.n_hidden or network.width)))
         with torch.inference_mode():
-            layers = self._network.layers(Weights(rows[None], upper[None]))
-            output = self._network.passes(1, len(Z), Z, learns=False).forward(layers, Z)[0].numpy()
+            layers = network.layers(Weights(rows[None], upper[None]))
+            passes = {n: network.passes(1, n, rows, learns=False) for n in {min(size, len(output)), len(output) % size}}
+            for start in range(0, len(output), size):
+                block = checked[start : start + size]
+                Z = torch.from_numpy(self._scaling.apply(block, np.float64, weights.columns, self._embedding))
+                output[start : start + size] = passes[len(Z)].forward(layers, Z)[0].numpy()
         return output * self._target_scaling.scale + self._target_scaling.center
 
     def __sklearn_tags__(self):
