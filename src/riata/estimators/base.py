@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, effects, embedding, own, scaling
+from riata import check, choose, effects, embedding, own, scaling, threads
 from riata.again import Again
 from riata.estimators import categories
 from riata.estimators.fitted import FittedModule
@@ -144,6 +144,14 @@ class BaseLassoNet(ColumnSelector, PathModel):
             costs=costs,
             seed=int(seeds[2]),
         )
+        n_rows = min(self.batch_size or problem.n_fit, problem.n_fit)
+        with threads.worth(n_rows, problem.X.shape[1], problem.network):
+            return self._follow(problem, grid, dense, sparse, seeds)
+
+    def _follow(
+        self, problem: Problem, grid: Grid, dense: Stopping, sparse: Stopping, seeds: NDArray[np.int64]
+    ) -> Self:
+        """Solve the path of a problem and choose a point."""
         if not sparse.n_iters:
             sparse = replace(sparse, n_iters=self._dwell * affordable(len(problem.X) * self.n_features_in_))
         solver = self._solver(problem, int(seeds[1]))
@@ -166,7 +174,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     def _settle(self, again: Again) -> Point:
         """Choose a point, and train it again where that was asked for."""
-        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=2, about=self._about)
+        chosen = choose.pick(self.path_, self.n_features_to_select, self.select, depth=3, about=self._about)
         return again([chosen], self.refit)[0]
 
     # The fitted model.
@@ -215,7 +223,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         upper = torch.from_numpy(weights.upper.astype(np.float64))
         output = np.empty((len(checked), network.n_outputs))
         size = max(1, _ENTRIES // (len(rows) + network.width + (network.n_hidden or network.width)))
-        with torch.inference_mode():
+        with torch.inference_mode(), threads.worth(min(size, len(output)), len(rows), network):
             layers = network.layers(Weights(rows[None], upper[None]))
             passes = {n: network.passes(1, n, rows, learns=False) for n in {min(size, len(output)), len(output) % size}}
             for start in range(0, len(output), size):
@@ -279,6 +287,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         order = np.concatenate([np.sort(fit), np.sort(val)])
         return Rows(X[order], target[order], weights[order], len(fit))
 
+    @threads.one_thread()
     def _problem(self, rows: Rows, ids: Any, costs: Any, seed: int) -> Problem:
         """Scale the rows, remember how, and move everything to the device."""
         n_fit, n = rows.n_fit, len(rows.X)
