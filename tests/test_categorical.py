@@ -168,6 +168,16 @@ def test_levels_of_one_row_share_a_code():
     assert learnt.encode(pd.DataFrame({"x": ["e", "b", "z", None]}))["x"].tolist() == [2, 1, -1, -1]
 
 
+@pytest.mark.parametrize("factor", [1, 1000, 0.7])
+def test_a_factor_common_to_all_weights_leaves_the_levels_as_they_are(factor):
+    """A level of one row of weight two has two rows; weights of a survey do not make one row many."""
+    column = pd.DataFrame({"x": ["a"] * 6 + ["b"] * 5 + ["c", "d", "e"]})
+    counted = categories.learn(column, "from_dtype", factor * np.array([1.0] * 12 + [2.0, 1.0]))
+    assert counted.encode(column)["x"].tolist() == [0] * 6 + [1] * 5 + [3, 2, 3]
+    survey = categories.learn(column, "from_dtype", factor * np.linspace(500, 9000, 14).round())
+    assert survey.encode(column)["x"].tolist() == [0] * 6 + [1] * 5 + [2] * 3
+
+
 def test_a_column_that_names_rows_is_refused():
     named = FRAME.assign(noise=[f"row {i}" for i in range(N)])
     with pytest.raises(ValueError, match=r"'noise' .* 240 rows.*drop it"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import f_oneway
 
 from riata import embedding
-from riata.effects import measure
+from riata.effects import as_counts, effective, measure
 from riata.estimators.prepare import prices
 
 tables = np.random.default_rng(0)
@@ -66,11 +68,37 @@ def test_columns_of_the_largest_numbers_are_judged_like_others():
     assert np.isfinite(measure(far, X[:, :1], ones).chance).all()
 
 
-@pytest.mark.parametrize("factor", [1e-3, 0.3, 1.7])
-def test_only_whole_weights_count_rows(factor, rng):
-    """Weights that sum to one, or any others, must not make all columns, or none, look like noise."""
-    target = X[:, :1] + rng.normal(size=(N, 1))
-    np.testing.assert_allclose(measure(X, target, factor * ones).chance, measure(X, target, ones).chance)
+FACTORS = [1e-3, 0.3, 1000, 1000.5, np.pi, np.float32(0.1), 1e300]
+WEIGHTS = {
+    "equal": ones,
+    "counts": tables.integers(0, 5, size=N).astype(float),
+    "survey": tables.integers(900, 60_000, size=N).astype(float),
+    "any": tables.uniform(0.1, 3, size=N),
+}
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_a_factor_common_to_all_weights_changes_nothing(weights, factor):
+    np.testing.assert_allclose(effective(weights * factor), effective(weights), rtol=1e-12)
+
+
+def test_weights_stand_for_as_many_rows_as_they_count_or_kish_says():
+    """Weights of a survey are no counts of rows that were seen."""
+    assert effective(ones).sum() == N
+    assert effective(WEIGHTS["counts"]).sum() == WEIGHTS["counts"].sum()
+    for weights in (WEIGHTS["survey"], WEIGHTS["any"]):
+        assert effective(weights).sum() == pytest.approx(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def test_weights_farther_apart_than_numbers_can_tell_stand_for_the_heaviest_rows():
+    assert effective(np.array([1e300, 1e-300, 1e300, 0.0])).sum() == pytest.approx(2)
+
+
+@given(st.lists(st.integers(0, 8), min_size=2, max_size=30).filter(lambda counts: sum(map(bool, counts)) > 1))
+def test_as_counts_weights_are_the_smallest_whole_numbers_in_their_ratios(counts):
+    weights = np.array(counts, dtype=float)
+    assert as_counts(weights / 7).tolist() == (weights / np.gcd.reduce(counts)).tolist()
 
 
 def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_number_of_pieces(rng):

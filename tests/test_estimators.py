@@ -9,14 +9,18 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from torch import nn
 
 from riata import LassoNetClassifier, LassoNetRegressor, choose, lassonet_path
+from riata.estimators import base
+from riata.network import Network
 from riata.solver import Solver
 
 QUICK = {
@@ -37,6 +41,10 @@ X = rng.normal(size=(N, D))
 y = 3 * X[:, 0] - 2.5 * X[:, 1] + 0.5 * X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=N)
 label = (y > 0).astype(int)
 NAMES = np.array([f"gene {j}" for j in range(D)])
+
+
+def own_network(n_inputs: int, n_outputs: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(n_inputs, 8), nn.GELU(), nn.Linear(8, n_outputs))
 
 
 def classifier(**params) -> LassoNetClassifier:
@@ -267,6 +275,26 @@ def test_a_row_of_weight_zero_is_left_out():
     assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
 
 
+@pytest.mark.parametrize("val_size", [0, 0.2])
+@pytest.mark.parametrize("factor", [1000, 1000.5, 1 / 3])
+@pytest.mark.parametrize("high", [4, 9000], ids=["counts", "survey"])
+def test_a_factor_common_to_all_weights_changes_nothing(high, factor, val_size):
+    """A path carries rounding on: importances, not bits, are compared."""
+    weights = np.random.default_rng(4).integers(1, high, N).astype(float)
+    cheap = {"lambda_seq": (0.5, 1.0, 2.0), "select": 1.0, "val_size": val_size, "dtype": "float64"}
+    one, other = (regressor(**cheap).fit(X, y, sample_weight=w) for w in (weights, weights * factor))
+    assert np.array_equal(one.path_.selected, other.path_.selected)
+    np.testing.assert_allclose(one.feature_importances_, other.feature_importances_, rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_without_a_validation_part_all_rows_twice_are_all_rows_of_weight_two():
+    cheap = {"lambda_seq": (0.5, 1.0, 2.0), "select": 1.0, "val_size": 0}
+    twice = regressor(**cheap).fit(np.vstack([X, X]), np.append(y, y))
+    heavy = regressor(**cheap).fit(X, y, sample_weight=np.full(N, 2.0))
+    assert same_path(twice.path_, heavy.path_)
+
+
 def test_weights_of_classes_are_weights_of_rows():
     rare = (y > 4).astype(int)
     cheap = {"lambda_seq": (1.0, 10.0), "n_iters": 30}
@@ -278,6 +306,19 @@ def test_weights_of_classes_are_weights_of_rows():
     np.testing.assert_allclose(balanced.predict_proba(X), rows.predict_proba(X), rtol=1e-3)
 
 
+def test_rows_to_validate_on_are_weighed_by_the_classes_of_the_rows_to_train_on():
+    rare = (y > 4).astype(int)
+    fit = np.arange(N) < N // 2
+    val = ~fit & ((rare == 1) | (np.arange(N) % 5 == 0))  # in other proportions
+    per_class = fit.sum() / (2 * np.bincount(rare[fit]))
+    held_out = {"X_val": X[val], "y_val": rare[val]}
+    cheap = {"lambda_seq": (1.0,), "n_iters": 20, "select": "best"}
+    for named in ({0: per_class[0], 1: per_class[1]}, "balanced"):
+        path = classifier(class_weight=named, **cheap).fit(X[fit], rare[fit], **held_out).path_
+        weights = per_class[rare[val]]
+        np.testing.assert_allclose(path.val_weights, weights / weights.sum(), rtol=1e-6)
+
+
 def test_a_heavier_class_is_found_more_often():
     rare = (y + 3 * np.random.default_rng(3).normal(size=N) > 5).astype(int)
     cheap = {"lambda_seq": (1.0,), "n_iters": 100, "select": "best"}
@@ -286,6 +327,47 @@ def test_a_heavier_class_is_found_more_often():
         for w in (None, "balanced", {1: 100.0})
     )
     assert plain < balanced < heavy
+
+
+# Rows are predicted in blocks.
+
+
+def largest_pass(monkeypatch, network) -> list[int]:
+    """Note the number of rows of every pass forward from now on."""
+    sizes, passes = [], type(network).passes
+
+    def noted(self, n_replicas, n_rows, like, *, learns=True):
+        assert not learns
+        sizes.append(n_rows)
+        return passes(self, n_replicas, n_rows, like, learns=learns)
+
+    monkeypatch.setattr(type(network), "passes", noted)
+    return sizes
+
+
+@pytest.mark.parametrize("network", [None, own_network], ids=["built in", "user-supplied"])
+@pytest.mark.parametrize("n", [1, 50, 100, 160])
+def test_predictions_in_blocks_are_those_of_all_rows_at_once(monkeypatch, network, n):
+    model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", network=network).fit(X, y)
+    whole = model.predict(X[:n])
+    sizes = largest_pass(monkeypatch, model._network)
+    monkeypatch.setattr(base, "_ENTRIES", 50 * (8 + 9 + (8 if network is None else 9)))
+    np.testing.assert_allclose(model.predict(X[:n]), whole, rtol=1e-12)
+    assert max(sizes) == min(n, 50)
+
+
+def test_the_memory_of_a_prediction_has_a_bound(monkeypatch):
+    model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", hidden_dims=(8, 100)).fit(X, y)
+    sizes = largest_pass(monkeypatch, model._network)
+    model.predict(np.zeros((200_000, D)))
+    assert max(sizes) * (8 + 9 + 108) <= base._ENTRIES
+
+
+def test_a_pass_that_does_not_learn_has_no_buffers_for_the_way_back():
+    network = Network(2, (5, 7))
+    for learns in (True, False):
+        one = network.passes(1, 30, torch.zeros(1), learns=learns)
+        assert {t.shape[1] for t in (one.pull, *one._pulls)} == {30 if learns else 0}
 
 
 # The linear part.

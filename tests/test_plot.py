@@ -9,9 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from sklearn.metrics import make_scorer, max_error, r2_score
 
+from riata import LassoNetClassifierCV, LassoNetRegressorCV, losses
 from riata.path import Path, Point, SparseWeights
 from riata.plot import (
     BLUE,
@@ -20,6 +23,7 @@ from riata.plot import (
     plot_importances,
     plot_path,
     plot_stability,
+    score_name,
     summary_figure,
 )
 
@@ -155,6 +159,33 @@ def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_poin
     assert [line.get_data()[0][0] for line in ax.lines[1:]] == [5.5, 1.8, 1.8]
     assert ax.lines[-1].get_data()[1][0] == pytest.approx(0.88)
     assert ax.get_ylabel() == "accuracy of the folds (± 1 standard error)"
+
+
+def _own_score(model, X, y):
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (LassoNetClassifierCV(), "accuracy"),
+        (LassoNetClassifierCV(loss="focal"), "accuracy"),
+        (LassoNetRegressorCV(), "R²"),
+        (LassoNetRegressorCV(loss="huber"), "R²"),
+        (LassoNetRegressorCV(loss="absolute_error"), "D² of the absolute error"),
+        (LassoNetRegressorCV(loss=losses.Quantile((0.1, 0.9))), "D² of the pinball loss"),
+        (LassoNetRegressorCV(loss="poisson"), "D² of the deviance"),
+        (LassoNetRegressorCV(loss=losses.Tweedie()), "D² of the deviance"),
+        (LassoNetRegressorCV(loss=["poisson", "squared_error"]), "minus the mean loss"),
+        (LassoNetRegressorCV(loss=torch.nn.functional.huber_loss), "minus the mean loss"),
+        (LassoNetRegressorCV(loss="poisson", scoring="neg_mean_absolute_error"), "neg_mean_absolute_error"),
+        (LassoNetRegressorCV(scoring=make_scorer(max_error, greater_is_better=False)), "minus max_error"),
+        (LassoNetRegressorCV(scoring=make_scorer(r2_score)), "r2_score"),
+        (LassoNetRegressorCV(scoring=_own_score), "_own_score"),
+    ],
+)
+def test_the_score_of_folds_is_called_what_it_is(model, name):
+    assert score_name(model) == name
 
 
 @pytest.mark.parametrize("differ", [{"M": [1.0, 1.0, 10.0, 10.0]}, {"refit": ["noisy", "noisy", False, False]}])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as fdist
 
-__all__ = ["Effects", "measure", "of_groups"]
+__all__ = ["Effects", "as_counts", "effective", "measure", "of_groups"]
 
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
@@ -17,6 +17,8 @@ _UNSEEN, _DEAREST = 2.0, 8.0  # prices of a column without an effect of its own;
 _CROWDED = 1.5  # rows per column under which the price rises: noise fits few rows as well as anything
 _ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
 _BLOCK = 256  # columns judged at a time
+_REPEATS = 10  # times a row may count on average, up to which weights are taken for counts of rows
+_WHOLE = 1e-6  # relative rounding of a whole number, also of weights in single precision
 
 
 class Effects(NamedTuple):
@@ -41,16 +43,41 @@ class Effects(NamedTuple):
         return unseen ** np.clip(doubt, 0, 1)
 
 
+def as_counts(weights: Floats) -> Floats | None:
+    """Return weights as the smallest whole numbers in their ratios, or None if there are none of at most 10 on average.
+
+    Equal weights are counts of 1. What comes of weights does not depend on a factor common to all.
+    """
+    relative = weights / weights.max()
+    lightest, n = relative[relative > 0].min(), np.count_nonzero(relative)
+    for count in range(1, _REPEATS + 1):  # of the lightest row, which counts no more than the average one
+        if relative.sum() * count > _REPEATS * n * lightest:
+            return None
+        counts = relative / lightest * count
+        if np.all(np.abs(counts - np.rint(counts)) <= _WHOLE * counts):
+            return np.rint(counts)
+    return None
+
+
+def effective(weights: Floats) -> Floats:
+    """Scale weights to sum to the number of rows they stand for: their sum as counts, or else Kish's (Σw)² / Σw²."""
+    counts = as_counts(weights)
+    if counts is not None:
+        return counts
+    weights = weights / weights.max()  # squares neither overflow nor vanish
+    return weights * (weights.sum() / np.square(weights).sum())
+
+
 def measure(
     X: NDArray[np.floating], target: Floats, weights: Floats, n_levels: NDArray[np.int64] | None = None
 ) -> Effects:
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
-    chance about one column of a table is taken for a bent one with an effect. Whole weights count rows, others only say how
-    much a row matters relative to the rest. A column of codes, with more than two levels, is compared between its levels.
+    chance about one column of a table is taken for a bent one with an effect. Weights sum to the number of rows they stand
+    for (:func:`effective`). A column of codes, with more than two levels, is compared between its levels.
     """
-    n = float(weights.sum() if np.all(weights % 1 == 0) else np.count_nonzero(weights))
+    n = float(weights.sum())
     share = weights / weights.sum()
     target = _centred(target, share)
     total = share @ np.square(target)

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-import torch
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from riata.progress import JobProgress
+from riata.threads import one_thread
 
 __all__ = ["Job", "ReplicaError", "run"]
 
@@ -65,7 +64,7 @@ def run(
         Where a job fails.
     """
     calls = [delayed(_guarded)(work, job, os.getpid()) for job in jobs]
-    with _one_core(), JobProgress(title, len(jobs), shown=shown) as progress:
+    with one_thread(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
         for result in _parallel(n_jobs)(calls):
             done.append(result)
@@ -84,7 +83,7 @@ def _parallel(n_jobs: int | None) -> Parallel:
 def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
     """Work on one core, which has been seen to in the process of the caller, and say whose error it was."""
     try:
-        with nullcontext() if os.getpid() == home else _one_core(), warnings.catch_warnings():
+        with nullcontext() if os.getpid() == home else one_thread(), warnings.catch_warnings():
             # A path that is interrupted ends early and is kept. Among many, that would be one short path and a long wait.
             warnings.filterwarnings("error", "interrupted", RuntimeWarning)
             return work(*job.arguments)
@@ -92,15 +91,3 @@ def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
         if isinstance(error, RuntimeWarning) and str(error).startswith("interrupted"):
             raise KeyboardInterrupt from error
         raise ReplicaError(f"{job.name}: {type(error).__name__}: {error}") from error
-
-
-@contextmanager
-def _one_core() -> Iterator[None]:
-    """Sums depend on how many threads share them, and a path on every bit of a sum."""
-    before = torch.get_num_threads()
-    with threadpool_limits(1):
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)

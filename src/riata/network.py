@@ -47,15 +47,18 @@ class AnyPass:
         How many networks, and on how many rows.
     like : Tensor
         Gives dtype and device.
+    learns : bool
+        Whether there is a way back; without, there are no buffers for it.
     """
 
-    def __init__(self, network: Architecture, n_replicas: int, n_rows: int, like: Tensor):
+    def __init__(self, network: Architecture, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
         o = network.n_outputs
         self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
         self._skip, self._first = self._below[..., :o], self._below[..., o:]
         self.output = like.new_empty(n_replicas, n_rows, o)
         self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
-        self.pull = torch.empty_like(self._below)  # gradient by the product of X and the rows
+        n_back = n_rows if learns else 0
+        self.pull = like.new_empty(n_replicas, n_back, network.width)  # gradient by the product of X and the rows
         self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
         self._first_pull = self.pull[..., o:]
 
@@ -184,7 +187,7 @@ class Network:
 
     def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> Pass:
         """Make a pass over so many rows."""
-        return Pass(self, n_replicas, n_rows, like)
+        return Pass(self, n_replicas, n_rows, like, learns=learns)
 
     def module(self, first: Tensor, upper: Tensor) -> nn.Module:
         """Return g as linear layers with ReLU in between."""
@@ -198,12 +201,13 @@ class Network:
 class Pass(AnyPass):
     """A pass through ReLU layers, with gradients in closed form."""
 
-    def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor):
-        super().__init__(network, n_replicas, n_rows, like)
+    def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
+        super().__init__(network, n_replicas, n_rows, like, learns=learns)
         upper = [like.new_empty(n_replicas, n_rows, size) for size in network.hidden_dims[1:]]
         self._hidden = [self._first, *upper]  # activations; the first layer's stand in its product's place
         self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
-        self._pulls = [self._first_pull, *(torch.empty_like(h) for h in upper)]  # gradient by each layer's input
+        back = [self.pull.new_empty(*self.pull.shape[:2], size) for size in network.hidden_dims[1:]]
+        self._pulls = [self._first_pull, *back]  # gradient by each layer's input
 
     def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same rows of X; see the base class."""

@@ -15,6 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
+from riata import losses
 from riata.path import Path, Point
 
 __all__ = [
@@ -152,10 +153,15 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def score_name(model: Any) -> str:
-    """Return what the folds of a cross-validated model were scored by."""
-    if model.scoring is None:
-        return "accuracy" if is_classifier(model) else "R²"
-    return model.scoring if isinstance(model.scoring, str) else "score"
+    """Return what the folds of a cross-validated model were scored by: by the model itself, or by a scorer and its name."""
+    scoring = model.scoring
+    if scoring is None:
+        return "accuracy" if is_classifier(model) else losses.of_numbers(model.loss).score_name
+    if isinstance(scoring, str):
+        return scoring
+    function = getattr(scoring, "_score_func", scoring)  # which a scorer of scikit-learn is made from
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"minus {name}" if getattr(scoring, "_sign", 1) < 0 else name
 
 
 def plot_stability(selector: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None, top: int = 20) -> Axes:

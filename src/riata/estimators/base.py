@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, effects, embedding, own, scaling
+from riata import check, choose, effects, embedding, own, scaling, threads
 from riata.estimators import categories
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
@@ -34,6 +36,7 @@ from riata.stopping import Stopping, affordable
 
 _BATCH = 256
 _SMALL = 2000  # samples
+_ENTRIES = 2**22  # of the tensors that a block of rows takes on its way forward
 
 
 class BaseLassoNet(ColumnSelector, PathModel):
@@ -118,8 +121,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
         """Return labels to keep in proportion when rows are split, or None."""
         return None
 
-    def _class_weights(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights with those of classes multiplied in."""
+    def _class_weights(
+        self, target: NDArray[np.float64], weights: NDArray[np.float64], *, fitting: bool
+    ) -> NDArray[np.float64]:
+        """Return the weights with those of classes multiplied in, which rows to train on say."""
         return weights
 
     def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> scaling.Scaling:
@@ -149,6 +154,20 @@ class BaseLassoNet(ColumnSelector, PathModel):
             seed=int(seeds[2]),
         )
         solver = self._solver(problem, int(seeds[1]))
+        with self._threads(solver):
+            return self._follow(solver, everyone, grid, dense, sparse, lambda: self._start(problem, int(seeds[2])))
+
+    def _follow(
+        self,
+        solver: Solver,
+        everyone: torch.Tensor | None,
+        grid: Grid,
+        dense: Stopping,
+        sparse: Stopping,
+        start: Callable[[], Weights],
+    ) -> Self:
+        """Solve the path of a problem and apply the selection rule."""
+        problem = solver.problem
         n_batches = 1 if solver.batch_size is None else -(-problem.n_fit // solver.batch_size)
         if not sparse.n_iters:
             passes = affordable(len(problem.X) * self.n_features_in_, n_batches)
@@ -156,16 +175,15 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if n_batches > 1 and dense.patience:
             dense = replace(dense, patience=max(5, min(dense.patience, 600 // n_batches)), n_iters=max(40, min(dense.n_iters, 12000 // n_batches)))
         until = self.n_features_to_select or 0
-        refit = Refit(solver, dense, lambda: self._start(problem, int(seeds[2])), everyone)
+        refit = Refit(solver, dense, start, everyone)
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            start = self._start(problem, int(seeds[2]))
-            paths = follow(solver, start, grid, dense, sparse, until=until, on_point=progress)
+            paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress)
         self.path_, self._refit, self._refitted = paths[0], refit, {}
         chosen = choose.pick(
             self.path_,
             self.n_features_to_select,
             self.select,
-            depth=2,
+            depth=3,
             about=self._about,
             refit=lambda point: refit(point, self.refit),
         )
@@ -174,6 +192,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
         return self._refit(point, how)
+
+    def _threads(self, solver: Solver) -> AbstractContextManager[None]:
+        problem = solver.problem
+        return threads.worth(min(solver.batch_size or problem.n_fit, problem.n_fit), problem.X.shape[1], problem.network)
 
 
     # The fitted model.
@@ -191,7 +213,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
                     stacklevel=3,
                 )
                 return point
-            self._refitted[point.lambda_] = self._refit.finish(point, self.refit)
+            with self._threads(self._refit.solver):
+                self._refitted[point.lambda_] = self._refit.finish(point, self.refit)
         return self._refitted[point.lambda_]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -242,13 +265,19 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return self._output_of(self._numbers(X))
 
     def _output_of(self, checked: NDArray[np.floating]) -> NDArray[np.float64]:
-        weights = self.point_.weights
-        Z = torch.from_numpy(self._scaling.apply(checked, np.float64, weights.columns, self._embedding))
+        """Go forward in blocks of rows, so that what a block takes does not depend on the number of rows."""
+        weights, network = self.point_.weights, self._network
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(np.float64))
         upper = torch.from_numpy(weights.upper.astype(np.float64))
-        with torch.inference_mode():
-            layers = self._network.layers(Weights(rows[None], upper[None]))
-            output = self._network.passes(1, len(Z), Z, learns=False).forward(layers, Z)[0].numpy()
+        output = np.empty((len(checked), network.n_outputs))
+        size = max(1, _ENTRIES // (len(rows) + network.width + (network.n_hidden or network.width)))
+        with torch.inference_mode(), threads.worth(min(size, len(output)), len(rows), network):
+            layers = network.layers(Weights(rows[None], upper[None]))
+            passes = {n: network.passes(1, n, rows, learns=False) for n in {min(size, len(output)), len(output) % size}}
+            for start in range(0, len(output), size):
+                block = checked[start : start + size]
+                Z = torch.from_numpy(self._scaling.apply(block, np.float64, weights.columns, self._embedding))
+                output[start : start + size] = passes[len(Z)].forward(layers, Z)[0].numpy()
         return output * self._target_scaling.scale + self._target_scaling.center
 
     def __sklearn_tags__(self):
@@ -290,7 +319,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
         target = self._check_y(y, fitting=True)
-        return X, target, self._class_weights(target, weights)
+        return X, target, effects.effective(self._class_weights(target, weights, fitting=True))
 
     def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
         """Put the rows to train on first and those to validate on behind them."""
@@ -300,7 +329,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
             X_val, y_val = self._validated(X_val, y_val, reset=False)
             held_out = self._check_y(y_val, fitting=False)
             stacked = np.vstack([X, X_val]), np.vstack([target, held_out])
-            return Rows(*stacked, np.append(weights, self._class_weights(held_out, np.ones(len(X_val)))), len(X))
+            val_weights = self._class_weights(held_out, np.ones(len(X_val)), fitting=False)
+            return Rows(*stacked, np.append(weights, val_weights), len(X))
         if not self.val_size:
             return merged(X, target, weights)
         strata = self._strata(target)
@@ -310,6 +340,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         order = np.concatenate([np.sort(fit), np.sort(val)])
         return Rows(X[order], target[order], weights[order], len(fit), split=True)
 
+    @threads.one_thread()
     def _problem(self, rows: Rows, ids: Any, costs: Any, seed: int) -> tuple[Problem, torch.Tensor | None]:
         """Prepare the columns, remember how, and move everything to the device.
 

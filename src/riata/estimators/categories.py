@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from riata import check
+from riata import check, effects
 
 __all__ = ["Categories", "as_frame", "learn"]
 
@@ -99,11 +99,10 @@ def _holds_text(column: pd.Series) -> bool:
 
 
 def _counts(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Return how often each row counts: whole weights count rows, others only say how much a row matters."""
-    if sample_weight is None:
-        return np.ones(n)
+    """Return how often each row counts; weights that are no counts only say how much a row matters."""
     weights = check.sample_weight(sample_weight, n)
-    return weights if np.all(weights % 1 == 0) else (weights > 0).astype(np.float64)
+    counts = effects.as_counts(weights)
+    return (weights > 0).astype(np.float64) if counts is None else counts
 
 
 def _objects(values: pd.Series) -> pd.Index:

@@ -110,7 +110,9 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         check.class_counts(self.classes_, codes, splits=True)
         return codes
 
-    def _class_weights(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _class_weights(
+        self, target: NDArray[np.float64], weights: NDArray[np.float64], *, fitting: bool
+    ) -> NDArray[np.float64]:
         if self._coding.many:
             check.no_class_weight(self.class_weight)
             return weights
@@ -118,12 +120,12 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         check.class_counts(self.classes_, codes, splits=False)
         if self.class_weight is None:
             return weights
-        present = np.unique(codes)
-        per_class = np.ones(len(self.classes_))
-        per_class[present] = compute_class_weight(
-            self.class_weight, classes=self.classes_[present], y=self.classes_[codes], sample_weight=weights
-        )
-        weighted = weights * check.class_weights(per_class)[codes]
+        if fitting:
+            per_class = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=self.classes_[codes], sample_weight=weights
+            )
+            self._per_class = check.class_weights(per_class)
+        weighted = weights * self._per_class[codes]
         return weighted * (weights.sum() / weighted.sum())  # classes share what there is: only their ratios matter
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

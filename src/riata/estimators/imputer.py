@@ -13,7 +13,7 @@ from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from riata import check, choose, completion, lowrank
+from riata import check, choose, completion, lowrank, threads
 from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
 from riata.estimators.documentation import documented
 from riata.estimators.known import hold_out, learn
@@ -197,13 +197,26 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """
         grid, dense, sparse = self._settings()
         table, known = self._check_table(X, fitting=True)
+        self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
+        with threads.worth(len(table), self.n_features_in_, self._network):
+            return self._follow(table, known, X_val, grid, dense, sparse)
+
+    def _follow(
+        self,
+        table: NDArray[np.floating],
+        known: NDArray[np.bool_],
+        X_val: ArrayLike | None,
+        grid: Grid,
+        dense: Stopping,
+        sparse: Stopping,
+    ) -> Self:
+        """Train on a checked table, solve the path and choose a point."""
         inputs = self._inputs()
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)
         held_out = self._held_out(table, known, X_val, int(seeds[0]))
         self._known, gaps = learn(table, known & np.isnan(held_out), held_out, self.dtype, self._device())
         self._empty = ~known.any(axis=0)
         self._fit_indicator(known)
-        self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
             training = self._training(gaps, dense, seeds, progress)
@@ -382,7 +395,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """Choose a point; where nothing says which is best, all columns are better than few."""
         if self.n_features_to_select is None and isinstance(self.select, str) and self.path_.val_weights is None:
             return self.path_[0]
-        return choose.pick(self.path_, self.n_features_to_select, self.select, depth=1)
+        return choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
 
     def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from riata import completion, scaling
+from riata import completion, scaling, threads
 from riata.completion import FilledPoint, Gaps
 from riata.network import Network
 
@@ -42,7 +42,8 @@ class Known:
         center, scale = self.scaling.center, self.scaling.scale
         values = torch.from_numpy(self.scaling.apply(np.where(known, table, center), np.float64))
         gaps = Gaps(values, torch.from_numpy(np.ascontiguousarray(known)), values)
-        return completion.complete(network, point, gaps, self.limits).numpy() * scale + center
+        with threads.worth(len(values), len(center), network):
+            return completion.complete(network, point, gaps, self.limits).numpy() * scale + center
 
 
 def learn(

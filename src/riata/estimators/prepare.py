@@ -17,7 +17,7 @@ class Rows:
 
     X: NDArray[np.floating]
     target: NDArray[np.float64]  # (n, o), not yet scaled
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # to train on: they sum to the number of rows they stand for
     n_fit: int
     split: bool = False  # whether rows to validate on are a random part of those given
 
@@ -26,12 +26,16 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
     """Put rows to train on in an order of their own and add up the weights of equal ones.
 
     A path amplifies the rounding errors of sums. In this form a row of weight two is the row twice to the last bit, and the
-    order of the rows says nothing.
+    order of the rows says nothing. Counts stay the smallest in their ratios, as they are for weights: all rows twice are
+    all rows of weight two, and these are all rows.
     """
     joint = np.ascontiguousarray(np.hstack([X, target]))
     whole = joint.view(np.dtype((np.void, joint.dtype.itemsize * joint.shape[1])))[:, 0]
     _, first, where = np.unique(whole, return_index=True, return_inverse=True)
-    return Rows(X[first], target[first], np.bincount(where, weights).astype(np.float64), len(first))
+    summed = np.bincount(where, weights).astype(np.float64)
+    if np.all(summed % 1 == 0):
+        summed /= np.gcd.reduce(summed.astype(np.int64))
+    return Rows(X[first], target[first], summed, len(first))
 
 
 def penalty_weights(

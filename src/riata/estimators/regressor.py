@@ -61,7 +61,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
 
     @property
     def _dwell(self) -> int:  # type: ignore[override]
-        return losses.of_numbers(self.loss, len(self.loss) if isinstance(self.loss, list | tuple) else 1).dwell
+        return losses.of_numbers(self.loss).dwell
 
     def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
         target = self._columns(y, "y" if fitting else "y_val", fitting=fitting)

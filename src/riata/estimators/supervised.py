@@ -31,7 +31,8 @@ class Supervised(BaseLassoNet):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights; a row of weight 0 is left out, one of weight 2 counts as two.
+            Non-negative weights, of which only the ratios count: a row of weight 0 is left out, and one of twice the weight of
+            the others counts as two of them.
         X_val, y_val : array-like, optional
             Rows to validate on instead of a random part of X.
 

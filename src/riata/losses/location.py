@@ -55,6 +55,8 @@ class SquaredError(NumberLoss):
     LassoNetRegressor(loss=SquaredError())
     """
 
+    score_name = "R²"
+
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return ‖output − target‖² and 2 (output − target)."""
         residual = output - target
@@ -163,6 +165,8 @@ class AbsoluteError(_Kinked):
     True
     """
 
+    score_name = "D² of the absolute error"
+
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return |output − target| and its sign."""
         size, sign = _size(output - target, blur)
@@ -196,6 +200,8 @@ class Quantile(_Kinked):
     >>> bool((low <= high).all())
     True
     """
+
+    score_name = "D² of the pinball loss"
 
     levels: Any = (0.5,)
 

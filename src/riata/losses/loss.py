@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -33,6 +33,7 @@ class NumberLoss:
     or of its logarithm; :meth:`predicted` turns these into predictions.
     """
 
+    score_name: ClassVar[str] = "minus the mean loss"  # what `score` returns
     dwell: int = 1  # how many times as long as usual to stay at each λ, as gradients say less of the way to go
 
     @property

@@ -28,13 +28,13 @@ _CLASSES: dict[str, type[ClassLoss]] = {"cross_entropy": CrossEntropy, "focal": 
 Kind = TypeVar("Kind", NumberLoss, ClassLoss)
 
 
-def of_numbers(loss: Any, n_columns: int) -> NumberLoss:
-    """Return the loss of a regressor for a target of so many columns; a list holds one for each."""
+def of_numbers(loss: Any, n_columns: int | None = None) -> NumberLoss:
+    """Return the loss of a regressor for a target of so many columns, if that is known; a list holds one for each."""
     if loss is None:
         return SquaredError()
     if not isinstance(loss, list | tuple):
         return _of(loss, NumberLoss, _NUMBERS)
-    if not loss or len(loss) != n_columns:
+    if not loss or n_columns not in (None, len(loss)):
         raise ValueError(
             f"a list of losses must have one entry for each column of y; it has {len(loss)} for {n_columns} columns"
         )

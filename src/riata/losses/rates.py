@@ -36,6 +36,7 @@ class _Relative(Scaling):
 class Rate(NumberLoss):
     """Deviance of a positive mean μ = exp(output), for a variance in proportion to μ^power."""
 
+    score_name = "D² of the deviance"
     power: float
     _zero = True  # whether the target may be zero
 

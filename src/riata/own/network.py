@@ -108,7 +108,7 @@ class OwnPass(AnyPass):
     """
 
     def __init__(self, network: OwnNetwork, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
-        super().__init__(network, n_replicas, n_rows, like)
+        super().__init__(network, n_replicas, n_rows, like, learns=learns)
         self._network = network
         self._learns = learns
         self._graphs: list[tuple[Tensor, Tensor, Tensor]] = []  # output, product and flat vector of each replica
