@@ -41,8 +41,8 @@ def random(X: Floats, n: int, rng: Draw) -> Floats:
 
 
 def corrupted(X: Floats, n: int, rng: Draw) -> Floats:
-    """Copy columns, each drawn at random, and replace half of them by noise."""
-    source = X[:, rng.integers(X.shape[1], size=n)]
+    """Copy columns drawn at random, more than once only where there are too few, and replace half of them by noise."""
+    source = X[:, rng.choice(X.shape[1], n, replace=n > X.shape[1])]
     return _KEPT * source + (1 - _KEPT) * source.std(axis=0) * rng.standard_normal(source.shape)
 
 

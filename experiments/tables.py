@@ -159,8 +159,8 @@ def _text(found: Sequence[Result]) -> str:
         "own, go to a network (one hidden layer of 32 or 128 units, normal scores) and to boosted trees; the chosen model is "
         "the method's own. `riata` has default settings and gets the columns as they are. `lassonet` (standardised columns, "
         f"its defaults, at most {REFERENCE_ROWS:,} training rows to bound its time) is at its point of lowest validation loss. "
-        "`lasso` is scikit-learn's, cross-validated; `boosting` is LightGBM with its gains; `all` is the network with all columns. "
-        "± is the standard error over seeds." + (f" Without results: {', '.join(missing)}." if missing else "")
+        "`lasso` is scikit-learn's, cross-validated; `boosting` is LightGBM with its gains; `all` is the network with all "
+        "columns. ± is the standard error over seeds." + (f" Without results: {', '.join(missing)}." if missing else "")
     )
 
 
