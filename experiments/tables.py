@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 
 from experiments import added, protocol
 from experiments.baselines import trees
-from experiments.baselines.tables import METHODS, PREDICT, REFERENCE_ROWS, Fitted, fit, lassonet, normal_scores
+from experiments.baselines.tables import METHODS, N_TREES, PREDICT, REFERENCE_ROWS, Fitted, fit, lassonet, normal_scores
 from experiments.baselines.task import Task, by
 from experiments.cells import Cell, Options, Result, Store
 from experiments.data import TABLES, here, path
@@ -121,7 +121,7 @@ def _few_forest(fitted: Fitted, task: Task, k: int, test: Part) -> dict[str, Any
     """Score a forest of the forest's k best columns."""
     assert fitted.importances is not None
     chosen = by(fitted.importances)[:k]
-    alone = trees.fit_forest(task._replace(X=task.X[:, chosen]))
+    alone = trees.fit_forest(task._replace(X=task.X[:, chosen]), N_TREES)
     return {"score": _score(alone, Part(test.X[:, chosen], test.y)), "n_kept": len(chosen)}
 
 
@@ -159,8 +159,9 @@ def _text(found: Sequence[Result]) -> str:
         "own, go to a network (one hidden layer of 32 or 128 units, normal scores) and to boosted trees; the chosen model is "
         "the method's own. `riata` has default settings and gets the columns as they are. `lassonet` (standardised columns, "
         f"its defaults, at most {REFERENCE_ROWS:,} training rows to bound its time) is at its point of lowest validation loss. "
-        "`lasso` is scikit-learn's, cross-validated; `boosting` is LightGBM with its gains; `all` is the network with all "
-        "columns. ± is the standard error over seeds." + (f" Without results: {', '.join(missing)}." if missing else "")
+        f"`lasso` is scikit-learn's, cross-validated; `forest` has {N_TREES} trees; `boosting` is LightGBM "
+        "with its gains; `all` is the network with all columns. ± is the standard error over seeds."
+        + (f" Without results: {', '.join(missing)}." if missing else "")
     )
 
 

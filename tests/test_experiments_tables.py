@@ -9,7 +9,7 @@ import pytest
 
 from experiments import added, data, page, runner, tables
 from experiments.__main__ import main
-from experiments.baselines import networks, packages, trees
+from experiments.baselines import networks, packages
 from experiments.baselines import tables as methods
 from experiments.baselines.task import Task
 from experiments.cells import Cell, Options, Store
@@ -32,8 +32,9 @@ def quick_learners(monkeypatch):
     monkeypatch.setattr("experiments.network.UPDATES", 20)
     monkeypatch.setattr(packages, "_GATE_UPDATES", 1_500)
     monkeypatch.setattr(packages, "_MOST", 2)
-    monkeypatch.setattr(networks, "_DEEP_UPDATES", 600)
-    monkeypatch.setattr(trees, "_N_TREES", 30)
+    monkeypatch.setattr(networks, "_DEEP_UPDATES", 400)
+    for module in (methods, tables):
+        monkeypatch.setattr(module, "N_TREES", 30)
 
 
 @pytest.fixture

@@ -21,13 +21,13 @@ _N_TREES = 500
 
 def forest(task: Task) -> NDArray[np.int64]:
     """Mean decrease of impurity in a random forest."""
-    return by(fit_forest(task).feature_importances_)
+    return by(fit_forest(task, _N_TREES).feature_importances_)
 
 
-def fit_forest(task: Task) -> Any:
-    """Return the forest."""
+def fit_forest(task: Task, n_trees: int) -> Any:
+    """Return a random forest."""
     learner = RandomForestRegressor if task.regression else RandomForestClassifier
-    return learner(_N_TREES, random_state=task.seed).fit(task.X, task.y)
+    return learner(n_trees, random_state=task.seed).fit(task.X, task.y)
 
 
 def lightgbm(task: Task) -> Any:
