@@ -66,11 +66,12 @@ def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
     task = Task(X, y, int(table.original.sum()), cell.seed)
     start = time.perf_counter()
     fitted = fit(cell.method, task)
-    found: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 3)}
-    found |= {"n_columns": task.d, "n_original": task.k, "n_training": len(y)}
+    seconds = round(time.perf_counter() - start, 3)
+    found: dict[str, Any] = {"n_columns": task.d, "n_original": task.k, "n_training": len(y)}
     if fitted.importances is None:
         scores = learners(table.parts, np.arange(task.d), cell.seed)
         return {**found, **scores, "score": scores["network"], "n_kept": task.d}
+    found["seconds"] = seconds
     found["importances"] = [float(f"{value:.6g}") for value in fitted.importances]
     if cell["added"] != added.NONE:
         found["original"] = np.flatnonzero(table.original).tolist()
@@ -160,7 +161,8 @@ def _text(found: Sequence[Result]) -> str:
         "the method's own. `riata` has default settings and gets the columns as they are. `lassonet` (standardised columns, "
         f"its defaults, at most {REFERENCE_ROWS:,} training rows to bound its time) is at its point of lowest validation loss. "
         f"`lasso` is scikit-learn's, cross-validated; `forest` has {N_TREES} trees; `boosting` is LightGBM "
-        "with its gains; `all` is the network with all columns. ± is the standard error over seeds."
+        "with its gains; `all` is the network with all columns. ± is the standard error over seeds. "
+        "Methods that have all data sets are compared on the cells that all of them have."
         + (f" Without results: {', '.join(missing)}." if missing else "")
     )
 
