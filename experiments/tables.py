@@ -228,7 +228,7 @@ def _means(found: Sequence[Result], kind: str) -> Table:
         rows.append([name, str(len(results)), spreads[0], rank, *spreads[1:], spread(kept, 1), _seconds(seconds)])
     header = ["method", "cells", "ROC-AUC", "mean rank", "first k: network", "first k: trees"]
     header += ["chosen model", "columns it keeps", "seconds to fit"]
-    own = [result["scores"]["n_original"] for result in found]
+    own = list({result["config"]["data"]: result["scores"]["n_original"] for result in found}.values())
     note = (
         f"; in brackets, and without a rank: no cells for some data sets ({_gaps(found, lacking)})" if lacking else ""
     )
