@@ -4,6 +4,7 @@
     python -m experiments all --quick                          two small data sets, one split; minutes
     python -m experiments table1 --data isolet --seeds 5       one experiment
     python -m experiments table1 --methods riata fisher        some methods
+    python -m experiments tables --only added=random share=75  some cells: those with these settings
     python -m experiments page                                 render what there is
 
 What is done is not done again: each result is a file, and a run that was interrupted goes on where it was. Data are read
@@ -24,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 
 from experiments import page, runner
-from experiments.cells import Options, Store
+from experiments.cells import Cell, Options, Store
 
 EXPERIMENTS = (
     "table1",
@@ -33,6 +34,7 @@ EXPERIMENTS = (
     "mnist56",
     "boston",
     "recovery",
+    "tables",
     "completion",
     "fewer_columns",
     "unsupervised",
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     store = Store(asked.out or (_QUICK if asked.quick else _FULL))
     wanted = {"all": EXPERIMENTS, "page": ()}.get(asked.experiment, (asked.experiment,))
-    cells = [cell for name in wanted for cell in _module(name).cells(options)]
+    cells = [cell for name in wanted for cell in _module(name).cells(options) if _asked(cell, asked.only)]
     failed = runner.run(cells, store, jobs=asked.jobs, threads=asked.threads, redo=asked.redo)
     command = (
         f"python -m experiments all{' --quick' if asked.quick else ''}"  # what gives all of the store, in parts or not
@@ -68,6 +70,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = page.write([section for section in sections if section is not None], store, command)
     print(f"{len(cells)} cells, {len(failed)} failed; pages in {folder}")
     return 1 if failed else 0
+
+
+def _asked(cell: Cell, only: Sequence[str]) -> bool:
+    """Say whether a cell has the settings asked for, each of the form KEY=VALUE; of one key any value will do."""
+    wanted: dict[str, set[str]] = {}
+    for setting in only:
+        key, _, value = setting.partition("=")
+        wanted.setdefault(key, set()).add(value)
+    return all(str(cell.config.get(key)) in values for key, values in wanted.items())
 
 
 def _module(name: str) -> ModuleType:
@@ -84,6 +95,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--methods", nargs="+", choices=page.KNOWN, metavar="METHOD", help=f"of {', '.join(page.KNOWN)}; default: all")
     add("--seeds", type=int, help="number of splits; by default 10 for Mice Protein and COIL-20, 5 for the others")
     add("--first-seed", type=int, default=0, help="seed of the first split")
+    add("--only", nargs="+", default=(), metavar="KEY=VALUE", help="cells with these settings, as files name them")
     add("--quick", action="store_true", help="two small data sets, one split, no slow methods")
     add("--jobs", type=int, default=1, help="cells to run at a time; use 1 where seconds matter")
     add(

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 Result = dict[str, Any]
-_PACKAGES = ("riata", "torch", "numpy", "scikit-learn", "lassonet", "pyHSICLasso", "stg", "knockpy")
+_PACKAGES = ("riata", "torch", "numpy", "scikit-learn", "lassonet", "pyHSICLasso", "stg", "knockpy", "lightgbm")
 _FIELDS = ("config", "scores", "error", "seconds")
 
 

@@ -1,4 +1,4 @@
-"""Data sets by name: those of ``riata.datasets``, and two that ship with scikit-learn and need no files."""
+"""Data sets by name: those of ``riata.datasets``, ordinary tables, and two that ship with scikit-learn and need no files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,20 @@ from riata import datasets
 PAPER = ("mice_protein", "mnist_10k", "fashion_mnist_10k", "isolet", "coil20")
 STAND_IN = "activity_hapt_subset"
 OTHER_ACTIVITY = "har"  # files in the same form that hold another version of it
+# Ordinary tables (mixed, skewed, long), files in the folder "tables" of the data.
+TABLES = (
+    "house_16h",
+    "eye_movements",
+    "fried",
+    "mv",
+    "letter",
+    "satimage",
+    "spambase",
+    "churn",
+    "adult",
+    "dna",
+    "clean2",
+)
 _ACTIVITIES = 6  # classes of the stand-in that are activities; the others are transitions between them
 _FILES = {"mnist": "mnist_60k"}  # where they are not called like the data set
 _SHIPPED = {"digits": load_digits, "breast_cancer": load_breast_cancer}
@@ -41,7 +55,12 @@ def folder() -> Path:
 
 def here(name: str) -> bool:
     """Say whether a data set can be had without a network."""
-    return name in _SHIPPED or (folder() / f"{_FILES.get(name, name)}.npz").exists()
+    return name in _SHIPPED or path(name).exists()
+
+
+def path(name: str) -> Path:
+    """Return where the file of a data set is, or should be."""
+    return (folder() / "tables" if name in TABLES else folder()) / f"{_FILES.get(name, name)}.npz"
 
 
 def wanted(name: str, asked: tuple[str, ...] | None) -> bool:
@@ -54,6 +73,9 @@ def load(name: str) -> Data:
     """Find a data set."""
     if name in _SHIPPED:
         X, y = _SHIPPED[name](return_X_y=True)
+    elif name in TABLES:
+        with np.load(path(name)) as file:
+            X, y = file["X"], file["y"]
     else:
         n_classes = _ACTIVITIES if name == STAND_IN else None
         source = "activity" if name == OTHER_ACTIVITY else name

@@ -14,12 +14,12 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from experiments.baselines import METHODS, completion, knockoffs, unsupervised
+from experiments.baselines import METHODS, completion, knockoffs, tables, unsupervised
 from experiments.cells import Result, Store
 from experiments.data import PAPER
 
 _ALSO = ("riata_at", "riata_noisy")  # settings of riata: few columns without training for them; training with noise
-_METHODS = [*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO, *knockoffs.METHODS]
+_METHODS = [*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO, *knockoffs.METHODS, *tables.METHODS]
 KNOWN = tuple(dict.fromkeys(_METHODS))  # as pages order them
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }

@@ -6,7 +6,7 @@ columns are scaled by their training rows, alike for every method and both learn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,12 +80,14 @@ def score(parts: Split, seed: int) -> dict[str, float]:
     return {"network": network(parts, seed), "trees": trees(parts, seed)}
 
 
-def network(parts: Split, seed: int) -> float:
-    """Train one hidden layer of each width, and test the one that is best on validation rows."""
+def network(parts: Split, seed: int, hidden: Sequence[int] | None = None) -> float:
+    """Train one hidden layer of each width (default: the paper's), and test the one that is best on validation rows."""
     target, code = _target(parts.fit.y)
-    models = Networks(widths(parts.fit.X.shape[1]), seed).fit(parts.fit.X, target, softmax=not parts.regression)
+    models = Networks(hidden or widths(parts.fit.X.shape[1]), seed).fit(
+        parts.fit.X, target, softmax=not parts.regression
+    )
     val, test = (
-        [_quality(part.y, code(output)) for output in models.outputs(part.X)] for part in (parts.val, parts.test)
+        [quality(part.y, code(output)) for output in models.outputs(part.X)] for part in (parts.val, parts.test)
     )
     return test[int(np.argmax(val))]
 
@@ -99,7 +101,8 @@ def _target(y: NDArray) -> tuple[NDArray[np.float32], Callable[[NDArray], NDArra
     return np.eye(len(classes), dtype=np.float32)[codes], lambda output: classes[output.argmax(1)]
 
 
-def _quality(y: NDArray, predicted: NDArray) -> float:
+def quality(y: NDArray, predicted: NDArray) -> float:
+    """Accuracy, or R² for numbers."""
     return float(r2_score(y, predicted) if y.dtype.kind == "f" else np.mean(y == predicted))
 
 

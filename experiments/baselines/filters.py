@@ -25,7 +25,7 @@ def everything(task: Task) -> NDArray[np.int64]:
 
 def fisher(task: Task) -> NDArray[np.int64]:
     """Variance between classes over variance within (Gu et al., 2012); squared correlation for regression."""
-    return by(_relevance(task))
+    return by(relevance(task))
 
 
 def mutual_information(task: Task) -> NDArray[np.int64]:
@@ -37,18 +37,18 @@ def mutual_information(task: Task) -> NDArray[np.int64]:
 
 def mrmr(task: Task) -> NDArray[np.int64]:
     """Add the feature with the largest F statistic over mean |correlation| with those taken (Ding and Peng, 2005)."""
-    relevance = np.nan_to_num(_relevance(task))
+    scores = np.nan_to_num(relevance(task))
     redundancy = np.zeros(task.d)
     spread = task.X.std(axis=0)
     Z = (task.X - task.X.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    order = [int(np.argmax(relevance))]
+    order = [int(np.argmax(scores))]
     left = np.ones(task.d, dtype=bool)
     while True:
         left[order[-1]] = False
         if not left.any():
             return np.array(order)
         redundancy += np.abs(Z.T @ Z[:, order[-1]]) / len(Z)
-        score = relevance / np.maximum(redundancy / len(order), 1e-3)
+        score = scores / np.maximum(redundancy / len(order), 1e-3)
         order.append(int(np.argmax(np.where(left, score, -np.inf))))
 
 
@@ -65,7 +65,7 @@ def pfa(task: Task) -> NDArray[np.int64]:
     return nearest[by(np.bincount(clusters.labels_, minlength=k))]
 
 
-def _relevance(task: Task) -> NDArray[np.float64]:
+def relevance(task: Task) -> NDArray[np.float64]:
     """F statistic of each feature: for classes it is the Fisher score times a constant."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return (f_regression if task.regression else f_classif)(task.X.astype(np.float64), task.y)[0]
