@@ -66,7 +66,7 @@ def split(X: NDArray, y: NDArray, seed: int) -> Split:
     parts = rows(y, seed)
     fit = parts[0]
     X = np.where(np.isnan(X), np.nanmean(X[fit], axis=0), X)
-    learnt = scaling.learn(X[fit], np.ones(len(fit)))
+    learnt = scaling.learn(X[fit], np.ones(len(fit)), floor=scaling.FLOOR)
     return Split(*(Part(learnt.apply(X[part], np.float32), y[part]) for part in parts))
 
 

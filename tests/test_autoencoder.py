@@ -68,7 +68,7 @@ def test_with_m_zero_it_is_the_group_lasso_of_the_table_on_itself():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     lambda_ = 0.02
     model = LassoNetAutoencoder(
-        M=0, lambda_seq=[lambda_], val_size=0, standardize=False, select=lambda_, refit=False,
+        M=0, lambda_seq=[lambda_], val_size=0, preprocessing=None, select=lambda_, refit=False,
         n_iters=20000, patience=None, tol=1e-13, dtype="float64", random_state=0,
     ).fit(X)  # fmt: skip
     d = X.shape[1]

@@ -50,9 +50,15 @@ def spoilt(array, value):
 
 
 @both
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-def test_gaps_and_infinities_in_X_are_refused(Estimator, value, word):
-    refused(Estimator, X=spoilt(X, value), match=f"Input X contains {word}")
+@pytest.mark.parametrize("missing", ["indicator", "mean", "error"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinities_in_X_are_refused(Estimator, value, missing):
+    refused(Estimator, X=spoilt(X, value), match="Input X contains infinity", missing=missing)
+
+
+@both
+def test_missing_values_in_X_are_refused_where_they_are_an_error(Estimator):
+    refused(Estimator, X=spoilt(X, np.nan), match="Input X contains NaN", missing="error")
 
 
 @both
@@ -247,6 +253,12 @@ def test_costs_and_numbers_of_features_that_contradict_are_refused(params, match
         ("select", None),
         ("refit", True),
         ("refit", "cold"),
+        ("refit", "noisy"),
+        ("preprocessing", "linear"),
+        ("preprocessing", False),
+        ("preprocessing", 3),
+        ("missing", "drop"),
+        ("missing", None),
         ("dtype", "float16"),
         ("dtype", np.float32),
         ("lambda_seq", 0.5),

@@ -22,7 +22,7 @@ from riata import (
 )
 from riata.effects import measure
 from riata.estimators import categories
-from riata.estimators.prepare import prices
+from riata.estimators.prepare import penalty_weights
 
 N = 240
 tables = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_a_column_of_categories_is_one_feature(Estimator, target):
 
 @BOTH
 def test_levels_of_a_column_enter_and_leave_together(Estimator, target):
-    model = Estimator(**QUICK).fit(FRAME, target)
+    model = Estimator(**QUICK, preprocessing="standard").fit(FRAME, target)
     sizes = np.array([1, 5, 10, 1, 1])
     for point in model.path_:
         assert (np.bincount(point.weights.features, minlength=5) == sizes * point.selected).all()
@@ -133,10 +133,11 @@ def test_a_missing_value_is_a_level_if_it_was_seen():
     assert few.shape == (N, 2) and pd.isna(few[:, 1]).sum() == (codes == 0).sum()
 
 
-def test_gaps_in_numbers_are_refused_as_ever():
+def test_gaps_in_numbers_are_refused_if_they_are_an_error():
+    settings = {**QUICK, "missing": "error"}
     with pytest.raises(ValueError, match="NaN"):
-        LassoNetRegressor(**QUICK).fit(FRAME.assign(size=np.nan), y)
-    model = LassoNetRegressor(**QUICK).fit(FRAME, y)
+        LassoNetRegressor(**settings).fit(FRAME.assign(size=np.nan), y)
+    model = LassoNetRegressor(**settings).fit(FRAME, y)
     for method in (model.predict, model.transform):
         with pytest.raises(ValueError, match="NaN"):
             method(FRAME.assign(size=np.nan))
@@ -282,7 +283,7 @@ def test_a_network_of_your_own_sees_a_column_for_each_level():
         widths.append(n_inputs)
         return nn.Sequential(nn.Linear(n_inputs, 6), nn.Tanh(), nn.Linear(6, n_outputs))
 
-    model = LassoNetRegressor(**QUICK, network=network, embedding=None, n_features_to_select=2).fit(FRAME, y)
+    model = LassoNetRegressor(**QUICK, network=network, preprocessing="standard", n_features_to_select=2).fit(FRAME, y)
     assert set(widths) == {1 + 5 + 10 + 1 + 1}
     assert model.get_feature_names_out().tolist() == ["size", "colour"]
     with pytest.raises(ValueError, match="18"):
@@ -309,20 +310,20 @@ def test_noise_of_many_levels_shows_no_effect_and_levels_in_any_order_do(rng):
 def test_rare_levels_hardly_count():
     even = (np.arange(N) % 5)[:, None].astype(float)
     rare = np.where(np.arange(N) < 10, np.arange(N) % 5, np.arange(N) % 2)[:, None].astype(float)
-    counted = [embedding.learn(x, np.ones(N), 1, None, np.array([5])).n_levels[0] for x in (even, rare)]
+    counted = [embedding.learn(x, np.ones(N), 1, np.array([5])).size[0] for x in (even, rare)]
     assert counted[0] == pytest.approx(5)
     assert 1 < counted[1] < 2.5
 
 
-def test_noise_of_many_levels_costs_more_than_an_effect_of_many_levels(rng):
+def test_noise_of_many_levels_has_a_larger_penalty_weight_than_an_effect_of_many_levels(rng):
     table = np.column_stack([np.arange(N) % 2, np.arange(N) % 40, codes, rng.normal(size=N)]).astype(float)
     n_levels = np.array([2, 40, 5, 0])
-    embedded = embedding.learn(table, np.ones(N), 1, None, n_levels)
-    plain = prices(embedded, None, None)
-    np.testing.assert_allclose(plain, np.sqrt([1, 40, embedded.n_levels[2], 1]), rtol=1e-12)
-    seen = prices(embedded, measure(table, y[:, None], np.ones(N), n_levels), None)
-    assert seen[2] == plain[2]  # a clear effect
-    assert plain[1] < seen[1] <= 2 * 40
+    embedded = embedding.learn(table, np.ones(N), 1, n_levels)
+    size = embedded.size
+    np.testing.assert_allclose(size[[0, 1, 3]], [1, 40, 1], rtol=1e-12)
+    seen = penalty_weights(size, measure(table, y[:, None], np.ones(N), n_levels))
+    assert seen[2] == np.sqrt(size[2])  # a clear effect
+    assert 40 < seen[1] <= 2 * 40 * (1 + 1e-9)
 
 
 @BOTH

@@ -1,4 +1,4 @@
-"""What columns show by themselves: a chance that means what it says, bent effects, and prices."""
+"""Screening of columns: a chance that means what it says, bent effects, strengths, and penalty weights."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import f_oneway
 
 from riata import embedding
-from riata.effects import as_counts, effective, measure
-from riata.estimators.prepare import prices
+from riata.effects import as_counts, effective, measure, of_groups
+from riata.estimators.prepare import penalty_weights
 
 tables = np.random.default_rng(0)
 N = 200
@@ -34,15 +34,15 @@ def test_noise_shows_nothing(rng):
     assert np.mean(np.concatenate(chances) < 0.2) > 0.05
 
 
-def test_prices_go_from_one_with_a_clear_effect_to_two_without_any(rng):
+def test_penalty_weights_of_columns_go_from_one_with_a_clear_effect_to_two_without_any(rng):
     table = np.hstack([X, rng.normal(size=(N, 47))])
-    prices = measure(table, X[:, :1] + np.abs(X[:, 1:2]), ones).prices()
-    assert prices[:2].tolist() == [1, 1]
-    assert np.median(prices[2:]) > 1.6
-    assert prices.max() <= 2
+    found = measure(table, X[:, :1] + np.abs(X[:, 1:2]), ones).prices()
+    assert found[:2].tolist() == [1, 1]
+    assert np.median(found[2:]) > 1.6
+    assert found.max() <= 2
 
 
-def test_noise_is_dearer_where_columns_outnumber_rows(rng):
+def test_noise_has_a_larger_penalty_weight_where_columns_outnumber_samples(rng):
     few, many = (measure(rng.normal(size=(100, d)), rng.normal(size=(100, 1)), np.ones(100)) for d in (60, 200))
     assert few.prices().max() <= 2
     assert 4 < many.prices().max() <= 6
@@ -101,20 +101,71 @@ def test_as_counts_weights_are_the_smallest_whole_numbers_in_their_ratios(counts
     assert as_counts(weights / 7).tolist() == (weights / np.gcd.reduce(counts)).tolist()
 
 
-def test_a_group_has_one_price_that_of_its_clearest_feature_times_its_mean_number_of_pieces(rng):
+SIZE = np.where(np.arange(30) == 2, 4.0, 1.0)  # one column in four pieces
+
+
+def screened(rng):
+    """Column 0 is clear, the others are noise, and column 2 has four pieces."""
     table = np.hstack([X, rng.normal(size=(N, 27))])
-    seen = measure(table, X[:, :1], ones)
-    pieces = embedding.learn(table, ones, 4, np.arange(30) == 2)  # one column in four pieces
-    groups = np.arange(30)
-    groups[[10, 0]] = 1  # noise, and the clear column behind it
-    groups[3] = 2
-    _, groups = np.unique(groups, return_inverse=True)
-    alone, together = prices(pieces, seen, None), prices(pieces, seen, groups)
-    assert alone[0] == 1 < alone[10]
-    assert together[[0, 1, 10]].tolist() == [1, 1, 1]
-    assert alone[2] == pytest.approx(4 * seen.prices()[2])
-    assert together[2] == together[3] == pytest.approx(2.5 * seen.prices()[2:4].min())
-    assert prices(pieces, None, None)[:4].tolist() == [1, 1, 4, 1]
+    learnt = embedding.learn(table, ones, SIZE.astype(int))
+    np.testing.assert_array_equal(learnt.size, SIZE)
+    return table, measure(table, X[:, :1], ones)
+
+
+def test_penalty_weights_go_from_the_root_of_the_number_of_columns_to_twice_it(rng):
+    """A feature of p columns has √p with a clear effect, and up to 2p without any; p without screening."""
+    _, seen = screened(rng)
+    assert penalty_weights(SIZE, None).tolist() == SIZE.tolist()
+    doubt = np.log2(seen.prices())  # from 0, a clear effect, to 1, none
+    np.testing.assert_allclose(penalty_weights(SIZE, seen), np.sqrt(SIZE) * (2 * np.sqrt(SIZE)) ** doubt)
+    assert penalty_weights(SIZE, seen)[0] == 1
+    clear = seen._replace(chance=np.zeros(30))
+    unseen = seen._replace(chance=np.ones(30))
+    assert penalty_weights(SIZE, clear)[[1, 2]].tolist() == [1, 2]
+    assert penalty_weights(SIZE, unseen)[[1, 2]].tolist() == [2, 8]
+
+
+def test_a_group_has_one_penalty_weight_that_of_all_its_columns(rng):
+    table, seen = screened(rng)
+    ids = np.arange(30)
+    ids[[10, 0]] = 1  # noise, and the clear column behind it
+    ids[3] = 2
+    _, ids = np.unique(ids, return_inverse=True)
+    together = of_groups(seen, table, X[:, :1], ones, ids)
+    found = penalty_weights(SIZE, together, ids)
+    assert found[[0, 1, 10]].tolist() == [np.sqrt(3)] * 3
+    assert found[2] == found[3] > np.sqrt(5)
+    np.testing.assert_allclose(penalty_weights(SIZE, None, ids)[[2, 3]], 5)
+
+
+def test_columns_that_show_nothing_alone_are_seen_together(rng):
+    """Each of eight columns explains little, and their sum everything."""
+    table = rng.normal(size=(100, 40))
+    target = table[:, :8].sum(axis=1, keepdims=True) + 0.1 * rng.normal(size=(100, 1))
+    ids = np.append(np.zeros(8, dtype=int), np.arange(1, 33))
+    seen = measure(table, target, np.ones(100))
+    together = of_groups(seen, table, target, np.ones(100), ids)
+    assert together.chance[0] < 1e-20 < seen.chance[:8].min()
+    np.testing.assert_array_equal(together.chance[1:], seen.chance[8:])  # groups of one are columns
+
+
+def test_groups_of_noise_show_nothing(rng):
+    ids = np.repeat(np.arange(10), 5)
+    chances = []
+    for _ in range(40):
+        table, target = rng.normal(size=(100, 50)), rng.normal(size=(100, 2))
+        chances.append(of_groups(measure(table, target, np.ones(100)), table, target, np.ones(100), ids).chance)
+    assert np.mean(np.concatenate(chances) < 0.05) < 0.075
+
+
+def test_strength_is_the_share_of_variance_explained_beyond_noise(rng):
+    """Of a target made of three independent columns and noise, each has its share, and other columns about none."""
+    table = rng.uniform(-np.sqrt(3), np.sqrt(3), size=(4000, 6))
+    target = 2 * table[:, 0] + 2 * np.abs(table[:, 1]) + table[:, 2] + rng.normal(size=4000)
+    strength = measure(table, target[:, None], np.ones(4000)).strength
+    np.testing.assert_allclose(strength, np.array([4, 1, 1, 0, 0, 0]) / 7, atol=0.02)  # bins lose a 64th to a 16th
+    noise = measure(rng.normal(size=(100, 200)), rng.normal(size=(100, 1)), np.ones(100)).strength
+    assert noise.min() == 0 and noise.mean() < 0.03
 
 
 def test_columns_are_bent_whose_effect_a_line_hardly_shows(rng):

@@ -25,7 +25,7 @@ from riata.evidence import holdout_p_values, importance, permutation_importance
 from riata.evidence.gaussian import Gaussian, learn
 
 QUICK = {
-    "embedding": None,
+    "preprocessing": "standard",
     "hidden_dims": (8,),
     "M": 1.0,
     "path_multiplier": 1.5,

@@ -21,7 +21,7 @@ from riata.evidence import KnockoffSelector, inner, knockoff_selector, knockoffs
 from riata.evidence.gaussian import Gaussian, learn
 from riata.jobs import ReplicaError
 
-QUICK = {"hidden_dims": (4,), "M": 1.0, "embedding": None, "path_multiplier": 1.3, "n_iters": (60, 10)}
+QUICK = {"hidden_dims": (4,), "M": 1.0, "preprocessing": "standard", "path_multiplier": 1.3, "n_iters": (60, 10)}
 METHODS = pytest.mark.parametrize("method", knockoffs.METHODS)
 NOTHING = pytest.mark.filterwarnings("ignore:nothing is selected")
 FEW_VALUES = pytest.mark.filterwarnings("ignore:.* different values")

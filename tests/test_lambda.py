@@ -26,6 +26,7 @@ EXACT = {
     "patience": None,
     "tol": 1e-12,
     "n_iters": (100, 6000),
+    "refit": False,
 }
 
 
@@ -71,7 +72,7 @@ def test_without_hierarchy_two_targets_give_the_multitask_lasso(diabetes):
 def test_without_hierarchy_two_classes_give_l1_logistic_regression():
     X, y = load_breast_cancer(return_X_y=True)
     X = standardised(X[:, [0, 1, 4, 8, 9, 11, 14, 18]])  # without near copies of one another
-    for lambda_, coef in points(LassoNetClassifier(standardize=False), X, y, (0.01, 0.03, 0.1, 0.2, 0.3)):
+    for lambda_, coef in points(LassoNetClassifier(preprocessing=None), X, y, (0.01, 0.03, 0.1, 0.2, 0.3)):
         logistic = LogisticRegression(
             l1_ratio=1.0, C=1 / (len(y) * lambda_), solver="saga", tol=1e-10, max_iter=100_000
         )
@@ -81,9 +82,9 @@ def test_without_hierarchy_two_classes_give_l1_logistic_regression():
 def test_without_hierarchy_many_classes_meet_the_optimality_conditions_of_the_group_lasso():
     X, y = load_iris(return_X_y=True)
     X = standardised(X)
-    model = LassoNetClassifier(standardize=False)
+    model = LassoNetClassifier(preprocessing=None)
     for lambda_, coef in points(model, X, y, (0.01, 0.05, 0.1, 0.2, 0.3)):
-        probability = model.at(lambda_=lambda_).predict_proba(X)
+        probability = model.at(lambda_=lambda_, refit=False).predict_proba(X)
         gradient = (probability - np.eye(3)[y]).T @ X / len(y)  # (3, d)
         for g, b in zip(gradient.T, coef.T, strict=True):
             if b.any():

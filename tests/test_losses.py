@@ -31,7 +31,7 @@ from riata import (
 from riata.losses.coding import Labels, OneHot, Pair, Steps
 
 QUICK = {
-    "embedding": None,
+    "preprocessing": "standard",
     "hidden_dims": (8,),
     "M": 1.0,
     "path_multiplier": 1.5,
@@ -308,7 +308,9 @@ def test_the_unit_of_a_positive_target_does_not_matter(loss):
 
 def test_amounts_may_stay_as_they_are():
     settings = {**SOLVED, "n_iters": (3000, 1)}
-    plain, scaled = (LassoNetRegressor(loss="poisson", standardize=s, **settings).fit(X, counts) for s in (False, True))
+    plain, scaled = (
+        LassoNetRegressor(loss="poisson", preprocessing=p, **settings).fit(X, counts) for p in (None, "standard")
+    )
     np.testing.assert_allclose(plain.predict(X), scaled.predict(X), rtol=1e-2)
 
 
@@ -342,7 +344,7 @@ def test_quantiles_do_not_depend_on_the_unit_of_the_target_standardised_or_not(f
     reference = mean_pinball_loss(y, QuantileRegressor(quantile=0.8, alpha=0).fit(X, y).predict(X), alpha=0.8)
     standardised = LassoNetRegressor(loss=losses.Quantile(0.8), **settings).fit(X, factor * y)
     assert mean_pinball_loss(y, standardised.predict(X) / factor, alpha=0.8) == pytest.approx(reference, rel=0.01)
-    raw = LassoNetRegressor(loss=losses.Quantile(0.8), standardize=False, **settings)
+    raw = LassoNetRegressor(loss=losses.Quantile(0.8), preprocessing=None, **settings)
     if factor < 1:  # steps that begin small cannot go as far as 10,000
         assert mean_pinball_loss(y, raw.fit(X, factor * y).predict(X) / factor, alpha=0.8) == pytest.approx(
             reference, rel=0.02

@@ -275,7 +275,10 @@ def test_dropout_belongs_into_the_module():
 
 
 def test_a_module_does_not_fit_an_expanded_table_and_a_function_does():
+    many, target = np.tile(X, (4, 1)) + np.repeat(np.arange(4), 60)[:, None], np.tile(y, 4)
     with pytest.raises(ValueError, match=r"takes 5 columns, and there are \d+: .* give a function"):
-        LassoNetRegressor(network=nn.Linear(D, 1), embedding=2).fit(X, y)
-    model = LassoNetRegressor(network=nn.Linear, embedding=2, n_iters=(20, 2), path_multiplier=2, select=0.0)
-    assert model.fit(X, y)._embedding.n_columns == 2 * D
+        LassoNetRegressor(network=nn.Linear(D, 1), preprocessing="piecewise").fit(many, target)
+    model = LassoNetRegressor(
+        network=nn.Linear, preprocessing="piecewise", n_iters=(20, 2), path_multiplier=2, select=0.0
+    )
+    assert model.fit(many, target)._embedding.n_columns == 3 * D

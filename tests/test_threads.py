@@ -50,7 +50,7 @@ def seen(monkeypatch) -> set[int]:
 CLASSES = np.digitize(y, [-1, 1])
 FITS = {
     "regressor": lambda: LassoNetRegressor(**QUICK, select="best").fit(X, y),
-    "refitted": lambda: LassoNetRegressor(**QUICK, refit="noisy", select=0.1).fit(X, y),
+    "refitted": lambda: LassoNetRegressor(**QUICK, refit="warm", select=0.1).fit(X, y),
     "classifier": lambda: LassoNetClassifier(**QUICK, select="best").fit(X, CLASSES),
     "batches": lambda: LassoNetClassifier(**QUICK, select="best", batch_size=100).fit(X, CLASSES),
     "autoencoder": lambda: LassoNetAutoencoder(**QUICK, select="best").fit(X),
@@ -61,6 +61,14 @@ FITS = {
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 def test_a_small_fit_is_on_one_thread_and_gives_the_others_back(fit, given, seen):
     fit()
+    assert seen == {1}
+    assert torch.get_num_threads() == given
+
+
+def test_a_point_is_refitted_on_one_thread_whoever_asks_for_it(given, seen):
+    model = LassoNetRegressor(**QUICK, select=0.0).fit(X, y)
+    seen.clear()
+    model.at(lambda_=0.1)
     assert seen == {1}
     assert torch.get_num_threads() == given
 
@@ -76,10 +84,11 @@ def test_a_small_prediction_is_on_one_thread_and_gives_the_others_back(given, se
 
 def test_a_large_fit_has_all_threads(given, seen, monkeypatch):
     monkeypatch.setattr(threads, "_PAYING", 1500 * 0.8 * 10 * 101)
-    LassoNetRegressor(**QUICK, select="best").fit(X, y)
+    plain = {**QUICK, "select": 0.0, "preprocessing": "standard"}
+    LassoNetRegressor(**plain).fit(X, y)
     assert seen == {given}
     seen.clear()
-    LassoNetRegressor(**QUICK, select="best", batch_size=600).fit(X, y)
+    LassoNetRegressor(**plain, batch_size=600).fit(X, y)
     assert seen == {1}
 
 

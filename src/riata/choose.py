@@ -12,6 +12,9 @@ from riata.path import Path, Point, mean_and_error
 __all__ = ["at_lambda", "at_most", "best", "elbow", "nearest", "one_standard_error", "pick"]
 
 _FEW = 30  # validation rows below which a standard error says little
+_COARSE = 0.6  # ratio of one number of features that is tried to the last
+_FINE = 0.9  # numbers of features nearer to each other than this ratio are not told apart
+ERRORS = 1.0
 TOLERANCE = 0.01  # share of what the best model explains that may be given up for fewer features
 
 
@@ -62,24 +65,24 @@ def fewest(path: Path, refit: Callable[[Point], Point] = lambda point: point) ->
     """Position of the point with the fewest features k whose validation loss is close to the best.
 
     loss(k) ≤ best + max(standard error of the difference, 0.01 × (loss of the sparsest point − best)), with losses after the
-    refit. Numbers of features are halved until one is not close; between it and the last that is, bisection finds the fewest.
+    refit. Numbers of features fall to 0.6 of themselves until one is not close; between it and the last that is, bisection
+    finds the fewest.
     """
     counts = path.n_selected
-    positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first, densest first
+    positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
     refitted: dict[int, Point] = {}
 
     def close(i: int) -> bool:
         refitted.setdefault(i, refit(path[positions[i]]))
         return _is_close(refitted[i], list(refitted.values()), path)
 
-    good, bad = 0, len(positions)
-    while close(good) and bad == len(positions) and good < bad - 1:
-        half = counts[positions[good]] / 2
-        i = next((j for j in range(good + 1, bad) if counts[positions[j]] <= half), bad - 1)
-        good, bad = (i, bad) if close(i) else (good, i)
-    while bad - good > 1:
-        i = (good + bad) // 2
-        good, bad = (i, bad) if close(i) else (good, i)
+    good = bad = 0
+    while close(bad) and bad < len(positions) - 1:
+        good, fewer = bad, _COARSE * counts[positions[bad]]
+        bad = next((i for i in range(bad + 1, len(positions)) if counts[positions[i]] <= fewer), len(positions) - 1)
+    while bad - good > 1 and counts[positions[bad]] < _FINE * counts[positions[good]]:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if close(middle) else (good, middle)
     return positions[max(i for i, point in refitted.items() if _is_close(point, list(refitted.values()), path))]
 
 
@@ -90,7 +93,7 @@ def _is_close(point: Point, others: list[Point], path: Path) -> bool:
     if path.val_weights is None or point.val_losses is None or best.val_losses is None:
         return point is best
     difference, error = mean_and_error(point.val_losses - best.val_losses, path.val_weights)
-    return difference <= max(error, TOLERANCE * (worst.val_loss - best.val_loss))
+    return difference <= max(ERRORS * error, TOLERANCE * (worst.val_loss - best.val_loss))
 
 
 def best(path: Path) -> int:

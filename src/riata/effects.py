@@ -27,6 +27,7 @@ class Effects(NamedTuple):
     n_rows: float  # that it was seen in
     chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
     bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
+    strength: Floats  # share of the target's variance that it explains, beyond what noise would
 
     def prices(self, dearer: Floats | float = 1.0) -> Floats:
         """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
@@ -83,11 +84,12 @@ def measure(
     total = share @ np.square(target)
     target, total = target[:, total > 0], total[total > 0, None]
     d = X.shape[1]
-    chance, bent = np.ones(d), np.zeros(d, dtype=bool)
+    chance, bent, strength = np.ones(d), np.zeros(d, dtype=bool), np.zeros(d)
     if n <= _BINS or not len(total):
-        return Effects(n, chance, bent)
+        return Effects(n, chance, bent, strength)
     for start in range(0, d, _BLOCK):
-        block = X[:, start : start + _BLOCK].astype(np.float64)
+        here = slice(start, start + _BLOCK)
+        block = X[:, here].astype(np.float64)
         missing = np.isnan(block)
         if missing.any():
             known = share[:, None] * ~missing
@@ -95,13 +97,13 @@ def measure(
             block = np.where(missing, means, block)
         straight, binned, n_bins = _explained(_centred(block, share), missing, target, share)  # (o, b) twice, (b,)
         by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
-        noise = np.maximum(total - binned, 0) * (n_bins - 1) / np.maximum(n - n_bins, 1)
-        fair = np.maximum(binned - noise, 0).sum(axis=0)
-        bent[start : start + _BLOCK] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * fair)
-        chance[start : start + _BLOCK] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+        strength[here] = _beyond_noise(binned, total, n_bins, n)
+        bent[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * strength[here] * total.sum())
+        chance[here] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
     for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
-        chance[j], bent[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n), False
-    return Effects(n, chance, bent)
+        chance[j], strength[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n)
+        bent[j] = False
+    return Effects(n, chance, bent, strength)
 
 
 def of_groups(
@@ -124,16 +126,27 @@ def of_groups(
         explained = np.square(basis.T @ (target * np.sqrt(share)[:, None])).sum(axis=0)[:, None]
         joint = _chance(explained, total, np.array([basis.shape[1] + 1]), n)[0]
         found[g] = min(2 * min(found[g], joint), 1)
-    return Effects(n, found, np.zeros(len(found), dtype=bool))
+    return Effects(n, found, np.zeros(len(found), dtype=bool), np.zeros(len(found)))
 
 
-def _between_levels(codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float) -> float:
-    """Return the chance of such differences between levels."""
+def _between_levels(
+    codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float
+) -> tuple[float, float]:
+    """Return the chance of such differences between levels, and their strength."""
     weight = np.bincount(codes, share)
     sums = np.array([np.bincount(codes, share * column) for column in target.T])  # (o, levels)
     explained = np.sum(np.square(sums) / np.where(weight > 0, weight, np.inf), axis=1, keepdims=True)
-    n_means = np.count_nonzero(weight)
-    return min(float(_chance(explained, total, np.array([n_means]), n)[0]), 1.0) if n > n_means else 1.0
+    n_means = np.array([np.count_nonzero(weight)])
+    if n <= n_means[0]:
+        return 1.0, 0.0
+    chance, strength = (judge(explained, total, n_means, n)[0] for judge in (_chance, _beyond_noise))
+    return min(float(chance), 1.0), float(strength)
+
+
+def _beyond_noise(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
+    """Return the share of the variance explained, less what noise would explain."""
+    noise = np.maximum(total - explained, 0) * (n_means - 1) / np.maximum(n - n_means, 1)
+    return np.maximum(explained - noise, 0).sum(axis=0) / total.sum()
 
 
 def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:

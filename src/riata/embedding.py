@@ -22,8 +22,11 @@ __all__ = ["Embedding", "affordable_pieces", "identity", "learn"]
 
 Floats = NDArray[np.float64]
 _PIECES = 6  # of one column at most
-_ROWS = 50  # training samples for each piece of a column
-_HEAVY = 0.8  # squared correlation of a column with its arcsinh under which it is heavy-tailed; lognormal 0.7, normal 0.97
+_ROWS = 50  # training samples for each piece of a column, at least
+_CROWD = 5  # training samples for each piece of all columns together, at least
+_HEAVY = (
+    0.8  # squared correlation of a column with its arcsinh under which it is heavy-tailed; lognormal 0.7, normal 0.97
+)
 _BLOCK = 256  # columns at a time
 _MISSING = np.inf  # the level of a missing number
 
@@ -70,7 +73,7 @@ class Embedding:
 
     @property
     def size(self) -> Floats:
-        """Number of columns of each feature, of which one that marks a rare level counts as its variance is to the commonest's."""
+        """Number of columns of each feature; a rare level counts for less, as its variance is to the commonest one's."""
         marks = self.marks
         variance = np.where(marks, self.share * (1 - self.share), 0)
         largest = np.zeros(self.n_features)
@@ -78,6 +81,15 @@ class Embedding:
         largest = largest[self.source]
         counted = np.where(marks, variance / np.where(largest > 0, largest, 1), 1)
         return np.maximum(np.bincount(self.source, counted, self.n_features), 1)
+
+    @property
+    def run(self) -> Floats:
+        """Distance over which each column rises by 1, in the unit of the feature; at the median if that is heavy-tailed."""
+        unit, pieces = self.unit[self.source], self.n_pieces[self.source]
+        inner = np.where(np.isfinite(unit) & (pieces > 1), self.low, 0)
+        outer = np.where(np.isfinite(unit) & (pieces > 1), self.low + self.width, 0)
+        bent = np.where(pieces > 1, np.sinh(outer) - np.sinh(inner), 1)
+        return np.where(np.isfinite(unit), np.where(np.isfinite(unit), unit, 1) * bent, self.width)
 
     def apply(self, X: NDArray[np.floating], columns: NDArray[np.int64]) -> Floats:
         """Return some columns of the expanded table, in float64; a missing number stays NaN."""
@@ -99,7 +111,7 @@ class Embedding:
 
 def affordable_pieces(n_samples: int, n_features: int = 1) -> int:
     """Return how many pieces of each column so many samples can afford."""
-    return int(np.clip(n_samples // (_ROWS * n_features), 1, _PIECES))
+    return int(np.clip(n_samples // max(_ROWS, _CROWD * n_features), 1, _PIECES))
 
 
 def identity(n_features: int) -> Embedding:
@@ -116,11 +128,12 @@ def learn(
     n_levels: NDArray[np.int64] | None = None,
     *,
     tame: bool = False,
+    mark_missing: bool = True,
 ) -> Embedding:
     """Learn how to expand each column into so many pieces, with knots at its weighted quantiles.
 
     Few distinct values give fewer pieces. A column with a number of levels, others than 0, holds their codes. With ``tame``
-    heavy-tailed columns are bent first.
+    heavy-tailed columns are bent first; with ``mark_missing`` a column that has missing values gets a mark of them.
     """
     if not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
@@ -137,10 +150,12 @@ def learn(
         column = X[:, j].astype(np.float64)
         if np.isfinite(unit[j]):
             column = _tamed(column, median[j], unit[j])
-        parts.append(_levels(column, weights, coded[j]) if coded[j] else _pieces(column, weights, pieces[j]))
+        parts.append(
+            _levels(column, weights, coded[j]) if coded[j] else _pieces(column, weights, pieces[j], mark_missing)
+        )
     source = np.repeat(np.arange(d), [len(part[0]) for part in parts])
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Embedding(d, source, *columns, median, unit)
+    low, width, floor, ceiling, level, share = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Embedding(d, source, low, width, floor, ceiling, level, share, median, unit)
 
 
 def _tamed(values: Floats, median: Floats | float, unit: Floats | float) -> Floats:
@@ -191,7 +206,7 @@ def _quantiles(column: Floats, weights: Floats, levels: Floats) -> Floats:
     return column[order[np.minimum(at, len(order) - 1)]]
 
 
-def _pieces(column: Floats, weights: Floats, pieces: int) -> list[Floats]:
+def _pieces(column: Floats, weights: Floats, pieces: int, mark_missing: bool) -> list[Floats]:
     """Return all but the sources of the pieces of a column, and of the mark of its missing values."""
     missing = np.isnan(column)
     knots = np.empty(0)
@@ -204,7 +219,7 @@ def _pieces(column: Floats, weights: Floats, pieces: int) -> list[Floats]:
         floor, ceiling = np.zeros(len(knots) - 1), np.ones(len(knots) - 1)
         floor[0], ceiling[-1] = -np.inf, np.inf
         found = [knots[:-1], np.diff(knots), floor, ceiling, np.full(len(floor), np.nan), np.zeros(len(floor))]
-    if missing.any():
+    if mark_missing and missing.any():
         share = weights[missing].sum() / weights.sum()
         found = [np.append(a, b) for a, b in zip(found, _plain(np.array([_MISSING]), np.array([share])), strict=True)]
     return found

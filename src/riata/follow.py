@@ -179,7 +179,7 @@ def points(problem: Problem, solution: Solution, lambda_: Floats, replicas: NDAr
     if not np.isfinite(look.objective[replicas]).all():
         r = replicas[~np.isfinite(look.objective[replicas])][0]
         raise FloatingPointError(
-            f"the objective is not finite at lambda_={lambda_[r]:.4g}; scale the columns (standardize=True), or use a "
+            f"the objective is not finite at lambda_={lambda_[r]:.4g}; scale the columns (preprocessing='auto'), or use a "
             "smaller learning_rate"
         )
     selected = problem.selected(solution.weights.rows)

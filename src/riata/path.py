@@ -42,7 +42,7 @@ class Point:
         Their number.
     loss, val_loss : float
         Mean training and validation loss, on the scale the network was trained on (for regression with
-        ``standardize=True`` that of the standardised target). ``val_loss`` is NaN without validation rows.
+        preprocessing that of the standardised target). ``val_loss`` is NaN without validation rows.
     val_loss_se : float
         Standard error of ``val_loss``.
     penalty, objective : float

@@ -3,66 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from riata.descent import Descent
 from riata.follow import points as brought
 from riata.network import Weights
 from riata.path import Point
+from riata.problem import Problem
 from riata.solver import Solver
 from riata.stopping import Stopping
 
 __all__ = ["Refit"]
 
+_NOISE = 0.1  # standard deviations of each input
+_TRIAL = 5  # passes from each start
 _PASSES = 50  # over the training samples, where no validation samples say when to stop
+
+
+class _Found(NamedTuple):
+    how: str | bool
+    point: Point
+    start: Weights  # that it was reached from, on the columns of the point
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Refits points of a path: ``warm``, from the point's own weights, or from ``scratch``, from fresh ones."""
+    """Refits points of a path, whatever was refitted before.
+
+    A ``warm`` refit begins with the point's own weights and with those of the dense model, side by side, and goes on with what
+    validates better after a few passes: the point's know the features best, but have fitted the training samples for longer.
+    One from ``scratch`` begins with fresh weights.
+    """
 
     solver: Solver  # of the path
     stopping: Stopping
+    dense: Point
     fresh: Callable[[], Weights]
     everyone: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
+    _found: dict[float, _Found] = field(default_factory=dict)  # by λ
 
     def __call__(self, point: Point, how: str | bool) -> Point:
         """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
         if not how or not point.n_selected or not point.lambda_:
             return point
-        stopping = self.stopping
-        if self.solver.problem.val_weights is None and how == "warm":
-            stopping = replace(stopping, n_iters=_PASSES)
-        return self._trained(point, how, self.solver, stopping)
+        if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
+            self._found[point.lambda_] = self._refitted(point, how)
+        return self._found[point.lambda_].point
 
+    @torch.inference_mode()
     def finish(self, point: Point, how: str | bool) -> Point:
-        """Refit, then once more on training and validation samples, for as many passes as were best.
+        """Refit, then once more on training and validation samples, for twice as many passes as were best.
 
-        Losses stay those of the first refit: no sample was held out from the second.
+        Inputs have a little noise, a ridge on the slopes of the network, and weights are averaged over the second half of the
+        passes. Losses stay those of the first refit: no sample was held out from the second.
         """
         refitted, given = self(point, how), self.solver
-        if self.everyone is None or refitted is point or not refitted.best_iter:
+        if self.everyone is None or not how or not point.n_selected or not refitted.best_iter:
             return refitted
-        problem = replace(given.problem, weights=self.everyone, val_weights=None)
-        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=given.draw)
-        last = self._trained(point, how, solver, Stopping(refitted.best_iter, None, 0.0))
-        return replace(refitted, weights=last.weights)
+        start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
+        X, share = given.problem.X, self.everyone[0]
+        spread = (share @ (X - share @ X).square()).sqrt()
+        everyone = replace(given.problem, weights=self.everyone, val_weights=None, noise=_NOISE * spread)
+        problem = self._narrow(everyone, point)
+        descent = Descent(problem, given.learning_rate, given.batch_size, self._draw())
+        state = descent.state
+        zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
+        descent.enter(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.price))
+        descent.run(refitted.best_iter)
+        total = Weights(*(torch.zeros_like(part) for part in start))
+        for _ in range(refitted.best_iter):
+            descent.run(1)
+            for part, now in zip(total, state.now.weights, strict=True):
+                part.add_(now, alpha=1 / refitted.best_iter)
+        rows, upper = (part[0].cpu().numpy() for part in Solver(problem).feasible(total))
+        o = problem.network.n_outputs
+        return replace(
+            refitted,
+            weights=replace(point.weights, skip=rows[:, :o], first=rows[:, o:], upper=upper),
+            n_iters=2 * refitted.n_iters,
+        )
 
-    def _trained(self, point: Point, how: str | bool, given: Solver, stopping: Stopping) -> Point:
-        columns = torch.from_numpy(point.weights.columns).to(given.problem.X.device)
-        problem = given.problem.only(columns)
-        draw = torch.Generator(problem.X.device).manual_seed(0 if given.draw is None else given.draw.initial_seed())
-        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=draw)
+    def _refitted(self, point: Point, how: str | bool) -> _Found:
+        """Refit from every start for some passes, and go on with the best of them."""
+        starts, trial = self._starts(point, how), 0
+        if len(starts.rows) > 1:
+            trial = min(_TRIAL, self.stopping.n_iters)
+            tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
+            best = int(np.argmin([new.val_loss for new in tried]))
+            starts = Weights(*(part[best : best + 1] for part in starts))
+        stopping = self.stopping
+        if self.solver.problem.val_weights is None:
+            stopping = replace(stopping, n_iters=_PASSES)
+        (found,) = self._trained(point, starts, stopping)
+        return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts)
+
+    def _trained(self, point: Point, starts: Weights, stopping: Stopping) -> list[Point]:
+        given = self.solver
+        problem = self._narrow(given.problem, point).copies(len(starts.rows))
+        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=self._draw())
+        solution = solver.minimise(starts, starts.upper.new_zeros(len(starts.rows)), stopping)
+        lambdas = np.full(len(starts.rows), point.lambda_)
+        return [
+            replace(
+                new,
+                weights=replace(new.weights, columns=point.weights.columns[new.weights.columns]),
+                selected=point.selected,
+                n_selected=point.n_selected,
+            )
+            for new in brought(problem, solution, lambdas, np.arange(len(lambdas)))
+        ]
+
+    def _draw(self) -> torch.Generator:
+        draw = self.solver.draw
+        return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
+
+    def _narrow(self, problem: Problem, point: Point) -> Problem:
+        return problem.only(torch.from_numpy(point.weights.columns).to(problem.X.device))
+
+    def _starts(self, point: Point, how: str | bool) -> Weights:
+        """Return the weights to start from, on the columns of a point, one replica for each start."""
+        columns, problem = point.weights.columns, self._narrow(self.solver.problem, point)
         if how == "scratch":
             fresh = self.fresh()
-            start = Weights(fresh.rows[:, columns], fresh.upper)
+            starts = Weights(fresh.rows[:, columns], fresh.upper)
         else:
-            own = np.concatenate([point.weights.skip, point.weights.first], axis=1), point.weights.upper
-            start = Weights(*(torch.from_numpy(part[None]).to(problem.X) for part in own))
-        solution = solver.minimise(solver.feasible(start), start.upper.new_zeros(1), stopping)
-        (new,) = brought(problem, solution, np.array([point.lambda_]), np.arange(1))
-        weights = replace(new.weights, columns=point.weights.columns[new.weights.columns])
-        return replace(new, weights=weights, selected=point.selected, n_selected=point.n_selected)
+            given = [point.weights, self.dense.weights][: 1 if problem.val_weights is None else 2]
+            rows = np.zeros((len(given), len(columns), problem.network.width), dtype=point.weights.first.dtype)
+            for row, weights in zip(rows, given, strict=True):
+                known = np.isin(columns, weights.columns)
+                here = np.searchsorted(weights.columns, columns[known])
+                row[known] = np.concatenate([weights.skip, weights.first], axis=1)[here]
+            upper = np.stack([weights.upper for weights in given])
+            starts = Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
+        return Solver(problem.copies(len(starts.rows))).feasible(starts)

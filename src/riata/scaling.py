@@ -103,7 +103,7 @@ def _shared(scale: NDArray[np.float64], embedding: Embedding) -> NDArray[np.floa
     """Give all levels of a feature the scale of its commonest one: with their own, rare ones would fit noise at no cost."""
     largest = np.zeros(embedding.n_features)
     np.maximum.at(largest, embedding.source, scale)
-    return np.where(embedding.marks & (scale > 0), largest[embedding.source], scale)
+    return np.where(np.isfinite(embedding.level) & (scale > 0), largest[embedding.source], scale)
 
 
 def _block(X: NDArray[np.floating], columns: NDArray[np.int64], embedding: Embedding | None) -> NDArray[np.float64]:

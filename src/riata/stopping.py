@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Mask", "Stopping", "Watch", "affordable"]
+__all__ = ["LONGEST", "Mask", "Stopping", "Watch", "affordable"]
 
-_FEWEST, _MOST = 7, 14  # passes at each λ where no number is given
-_UPDATES = 100  # at each λ
+LONGEST = 1000  # passes of the dense model where no number is given
+_MOST = 14  # passes at each λ where no number is given
+_UPDATES = 100  # at each λ, with mini-batches
+_PATIENCE, _IN_ALL = 300, 12_000  # updates without a better validation objective, and in all, with mini-batches
+_PASSES = 5  # that they are at least
 _SMALL = 2**20  # entries of a table that can afford the most
 _WINDOW = 20  # the tolerance is held against the fall of the objective over so many passes
 
@@ -44,12 +47,18 @@ class Stopping:
     keep_judged: bool = False
     until_drop: bool = False
 
+    def in_batches(self, n_batches: int) -> Stopping:
+        """Return the same for passes of so many updates each, of which fewer are enough."""
+        if n_batches == 1:
+            return self
+        patience = None if self.patience is None else min(self.patience, max(_PASSES, _PATIENCE // n_batches))
+        return replace(self, n_iters=min(self.n_iters, max(10 * _PASSES, _IN_ALL // n_batches)), patience=patience)
+
 
 def affordable(n_entries: int, n_batches: int = 1) -> int:
-    """Passes at each λ: with full batches 14 up to a million entries, fewer then, 7 at least; with others, enough updates."""
-    if n_batches > 1:
-        return int(np.clip(np.ceil(_UPDATES / n_batches), 1, _MOST))
-    return int(np.clip(_MOST * np.sqrt(_SMALL / max(1, n_entries)), _FEWEST, _MOST))
+    """Passes at each λ: 14, or those of 100 updates with mini-batches; down to half for tables of over a million entries."""
+    share = np.clip(np.sqrt(_SMALL / max(1, n_entries)), 0.5, 1.0)
+    return int(share * _MOST) if n_batches == 1 else int(np.clip(np.ceil(share * _UPDATES / n_batches), 1, _MOST))
 
 
 class Watch:

@@ -20,7 +20,7 @@ __all__ = ["one_thread", "worth"]
 
 # Products of two numbers in one forward pass. With two threads on two quiet cores, an update took 1.04 times as long at 1.5e6,
 # 0.7 times at 1e7 to 2e7, and 0.6 times at 5e7 to 1e8; along a path features leave, and the number falls.
-_PAYING = 5e7
+_PAYING = 2e7
 
 
 def worth(n_rows: int, n_columns: int, network: Architecture) -> AbstractContextManager[None]:

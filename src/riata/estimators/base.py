@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling, threads
 from riata.estimators import categories
+from riata.estimators.alternatives import alternatives
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, penalty_weights
@@ -32,7 +34,7 @@ from riata.progress import PathProgress
 from riata.prox import Groups
 from riata.refit import Refit
 from riata.solver import Solver
-from riata.stopping import Stopping, affordable
+from riata.stopping import LONGEST, Stopping, affordable
 
 _BATCH = 256
 _SMALL = 2000  # samples
@@ -60,7 +62,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         dropout=0.0,
         batch_size="auto",
         learning_rate=1e-3,
-        n_iters=(1000, None),
+        n_iters=None,
         patience=(50, 10),
         tol=1e-4,
         val_size=0.2,
@@ -172,13 +174,14 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if not sparse.n_iters:
             passes = affordable(len(problem.X) * self.n_features_in_, n_batches)
             sparse = replace(sparse, n_iters=self._dwell * passes)
-        if n_batches > 1 and dense.patience:
-            dense = replace(dense, patience=max(5, min(dense.patience, 600 // n_batches)), n_iters=max(40, min(dense.n_iters, 12000 // n_batches)))
+        if not dense.n_iters:
+            dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)
         until = self.n_features_to_select or 0
-        refit = Refit(solver, dense, start, everyone)
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
             paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress)
-        self.path_, self._refit, self._refitted = paths[0], refit, {}
+        self.path_ = paths[0]
+        self._refit = refit = Refit(solver, dense, self.path_[0], start, everyone)
+        self._refitted: dict[float, Point] = {}
         chosen = choose.pick(
             self.path_,
             self.n_features_to_select,
@@ -187,7 +190,18 @@ class BaseLassoNet(ColumnSelector, PathModel):
             about=self._about,
             refit=lambda point: refit(point, self.refit),
         )
+        self._importances = _ranked(self.path_.importances(), chosen.selected, self._strength)
         return self.load(self._at(chosen))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much each feature matters; larger is more important, and no two are equal.
+
+        For a feature that ``fit`` selected, the λ at which it leaves the path for good. The others come after these, ordered by
+        the share of the target's variance that they explain by themselves: redundant features come before noise.
+        """
+        check_is_fitted(self, "path_")
+        return self._importances.copy()
 
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
@@ -195,20 +209,36 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     def _threads(self, solver: Solver) -> AbstractContextManager[None]:
         problem = solver.problem
-        return threads.worth(min(solver.batch_size or problem.n_fit, problem.n_fit), problem.X.shape[1], problem.network)
-
+        return threads.worth(
+            min(solver.batch_size or problem.n_fit, problem.n_fit), problem.X.shape[1], problem.network
+        )
 
     # The fitted model.
 
+    @property
+    def alternatives_(self) -> pd.DataFrame:
+        """For each selected feature the dropped ones that could stand in for it, the best first.
+
+        ``r2`` is the share of the feature's variance, as the network sees it, that a regression on the other one explains; those
+        below 0.1 are left out. It needs the training samples, which a pickled model does not hold.
+        """
+        check_is_fitted(self, "point_")
+        if self._refit is None:
+            raise AttributeError("alternatives_ needs the training samples, which a pickled model does not hold")
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
+        problem = self._refit.solver.problem
+        inputs = problem.X[: problem.n_fit].cpu().numpy()
+        return alternatives(inputs, problem.source, self.selected_, names)
+
     def _at(self, point: Point) -> Point:
         """Return a point refitted, where the estimator refits."""
-        if not self.refit or not point.n_selected or not point.lambda_:
+        if not self.refit or not point.n_selected:
             return point
         if point.lambda_ not in self._refitted:
             if self._refit is None:
                 warnings.warn(
-                    f"the point with {point.n_selected} features was not asked for before the model was pickled, and a pickle does "
-                    "not hold the training samples: it is the penalised network, not refitted",
+                    f"the point with {point.n_selected} features was not asked for before the model was pickled, and a "
+                    "pickle does not hold the training samples: it is the penalised network, not refitted",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -248,15 +278,19 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _skip_coefficients(self) -> NDArray[np.float64]:
         """Return the skip weights on the original scale of X and of the target, (o, d).
 
-        A column that was expanded into pieces or levels has no single slope: NaN, where it is in the model.
+        A column that was expanded into pieces has its average slope over them; one of categories has none: NaN, where it is in
+        the model.
         """
         check_is_fitted(self, "point_")
-        weights = self.point_.weights
+        weights, learnt = self.point_.weights, self._embedding
         coefficients = np.zeros((weights.skip.shape[1], self.n_features_in_))
-        scale = self._scaling.scale[weights.columns]
-        slopes = weights.skip.T.astype(np.float64) / np.where(scale > 0, scale, np.inf)
-        single = (self._embedding.n_pieces[weights.features] == 1) & ~self._embedding.marks[weights.columns]
-        coefficients[:, weights.features] = np.where(single, slopes, np.nan)
+        run = (self._scaling.scale * learnt.run)[weights.columns]
+        slopes = weights.skip.T.astype(np.float64) / np.where(run > 0, run, np.inf)
+        marks, n_pieces = learnt.marks, np.bincount(learnt.source[~learnt.marks], minlength=learnt.n_features)
+        slopes /= np.maximum(n_pieces, 1)[weights.features]
+        slopes[:, marks[weights.columns]] = 0
+        slopes[:, n_pieces[weights.features] == 0] = np.nan
+        np.add.at(coefficients.T, weights.features, slopes.T)
         return coefficients * self._target_scaling.scale[:, None]
 
     def _output(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -283,6 +317,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
     # Steps of fit.
@@ -303,11 +338,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         X = self._encoded(X, reset=how.get("reset", True))
-        finite = {} if self.missing == "error" else {"ensure_all_finite": "allow-nan"}
-        checked, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **finite, **how
-        )
-        return checked, y
+        how["ensure_all_finite"] = self._finite()
+        return validate_data(self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=False, **how)
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
         """Check X, y and weights, and leave out rows of weight zero."""
@@ -350,8 +382,11 @@ class BaseLassoNet(ColumnSelector, PathModel):
         fit_weights = rows.weights[:n_fit]
         adaptive = self._exponent()
         seen = self._screened(rows) if adaptive or self._prepared() == "auto" else None
+        self._strength = np.zeros(rows.X.shape[1]) if seen is None else seen.strength
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        costs = costs * penalty_weights(embedded.size, self._screened_groups(rows, seen, ids) if adaptive else None, ids)
+        costs = costs * penalty_weights(
+            embedded.size, self._screened_groups(rows, seen, ids) if adaptive else None, ids
+        )
         self._scaling = self._learn_scaling(rows.X[:n_fit], fit_weights)
         if not embedded.trivial:
             ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]
@@ -420,7 +455,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
             pieces[:] = embedding.affordable_pieces(n, d)
             if seen is not None:
                 pieces[seen.bent] = embedding.affordable_pieces(n)
-        return embedding.learn(X, weights, pieces, self._n_levels(), tame=how == "auto")
+        marked = self.missing == "indicator"
+        return embedding.learn(X, weights, pieces, self._n_levels(), tame=how == "auto", mark_missing=marked)
 
     def _learn_scaling(self, X: Any, weights: Any) -> scaling.Scaling:
         if self.preprocessing is None:
@@ -444,3 +480,17 @@ class BaseLassoNet(ColumnSelector, PathModel):
 def _batch_size(n: int) -> int | None:
     """Return how many samples an update takes: all of a small table, else 256, or a 256th of a large one."""
     return None if n < _SMALL else max(_BATCH, n // _BATCH)
+
+
+def _ranked(
+    importances: NDArray[np.float64], selected: NDArray[np.bool_], strength: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Order the features that are not selected by their strength, of equals by importance, below those that are."""
+    others = np.flatnonzero(~selected)
+    if not len(others) or not strength.any():
+        return importances
+    order = others[np.lexsort([importances[others], strength[others]])]
+    lowest = importances[selected].min(initial=importances.max())
+    ranked = importances.copy()
+    ranked[order] = lowest * np.arange(1, len(order) + 1) / (len(order) + 1)
+    return ranked

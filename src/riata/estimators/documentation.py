@@ -15,26 +15,30 @@ hidden_dims : tuple of int, default=(100,)
         A network of your own for g, without the linear part, instead of ``hidden_dims``, which is not used then: a module from
         n_inputs columns to n_outputs numbers, or a function ``network(n_inputs, n_outputs)`` that returns one. The input goes
         into one ``torch.nn.Linear``, its first layer, and nowhere else. A module is copied, and starts from its own weights;
-        a function is called with ``random_state`` in torch's generators. For a module ``embedding="auto"`` expands nothing.
+        a function is called with ``random_state`` in torch's generators. For a module ``preprocessing="auto"`` is "standard".
     M : float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
-    embedding : {"auto", "piecewise"}, int or None, default="auto"
-        Expand columns into piecewise-linear pieces between quantiles of the training rows, which enter and leave together,
-        so that a column whose effect rises and falls has a main effect to be seen by. "piecewise" expands every column, an
-        integer does so with that many pieces; "auto" expands the columns whose effect on the target a straight line hardly
-        shows, and none for M = 0, the lasso. An expanded column costs as much as its pieces.
+    preprocessing : {"auto", "standard", "piecewise"} or None, default="auto"
+        How columns become inputs, learnt on the training samples. "auto": heavy-tailed columns are passed through arcsinh; where
+        there are enough samples every column is expanded into piecewise-linear pieces between its quantiles, which enter and
+        leave together, else only those with a non-monotone effect; inputs are standardised and kept within five standard
+        deviations. "standard" only centres columns and divides them by their standard deviation, as in the paper, and is
+        what "auto" does for M = 0, the lasso. "piecewise" expands every column. None leaves columns and target as they are.
+    missing : {"indicator", "mean", "error"}, default="indicator"
+        What a missing number in X (NaN) becomes: the mean of its column and a mark, which is part of the same feature; the mean
+        alone; or an error. Missing categories are a level of their own.
     categorical_features : "from_dtype", sequence or None, default="from_dtype"
         Columns that hold categories, each of which is one feature with a row of weights for every level: those of a data frame
         (pandas or polars) that hold text or have a type of categories, or the columns given by name, by position or by a mask;
         None for none. Levels are those of the rows given to ``fit``, a missing value among them; those of a single row count as
         one level, and one that ``fit`` has not seen counts as an average row.
     adaptive : "auto" or float, default="auto"
-        Exponent of an adaptive penalty. At each point the price of a feature is its cost times (mean / own norm of linear
-        weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk
-        less, so that of several columns that say the same one takes over. A column that shows no effect on the target by
-        itself costs up to twice as much as one that does (eight times where columns far outnumber rows), whatever the
-        exponent. 0 with ``embedding=None`` is the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
+        Exponent of an adaptive penalty. At each point the penalty weight of a feature is multiplied by (mean / own norm of linear
+        weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk less,
+        so that one of several correlated columns takes over. A feature without a marginal association with the target has up
+        to twice the penalty weight (eight times where columns far outnumber samples). 0 with ``preprocessing="standard"`` is
+        the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
     lambda_start : float, optional
         First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
@@ -48,14 +52,15 @@ hidden_dims : tuple of int, default=(100,)
         L2 penalty on the linear weights.
     dropout : float, default=0
         Share of hidden units that are dropped at each update.
-    batch_size : int, optional
-        Rows per update; all by default.
+    batch_size : int, "auto" or None, default="auto"
+        Samples per update; None for all. "auto" is all of fewer than 2,000 training samples, and otherwise 256, or one in 256
+        where that is more.
     learning_rate : float, default=1e-3
         Size of the first steps relative to the gradient. With full batches step sizes are found from there.
-    n_iters : int or pair, default=(1000, None)
-        Most passes over the training rows, for the dense model and for every other point. The second number says how
-        thoroughly the path is followed: time grows with it, and points come closer to the solution for their λ. None is 14
-        for a table of up to a million entries and fewer for larger ones, 7 at least.
+    n_iters : int, None or pair, default=None
+        Most passes over the training samples, for the dense model and refits, and for every other point. The second number says
+        how closely the path is solved: time grows with it, and points come closer to the solution for their λ. None is 1,000
+        and 14 or, with mini-batches, as many as make 12,000 and 100 updates; half as many at each λ for large tables.
     patience : int, None or pair, default=(50, 10)
         Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone. The second
         number matters where ``n_iters`` allows more passes.
@@ -66,20 +71,19 @@ hidden_dims : tuple of int, default=(100,)
         Share of the rows held out to validate on; 0 for none.
     groups, feature_groups : sequence, optional
         Features that enter and leave together: one label per feature, or lists of columns (positions or names) that cover
-        each feature once. Two names for one parameter.
+        each feature once. Two names for one parameter. A group of p columns has √p times the penalty weight of one column, and
+        up to p times where it shows no effect.
     feature_costs : array-like or dict, optional
-        Price of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to prices.
+        Penalty weight of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to weights.
     n_features_to_select : int, optional
         Choose the densest point with at most so many features, and end the path there.
     select : {"1se", "best"} or float, default="1se"
-        How a point is chosen otherwise: the sparsest one within one paired standard error of the lowest validation loss, the
-        one with the lowest, or the last one whose λ does not exceed a number.
-    refit : {False, "warm", "scratch", "noisy"}, default=False
-        Train again on the chosen features without a penalty, from the chosen point's weights or from new ones, or from the
-        chosen point's with noise: half a standard deviation on every column, and a few hidden units dropped, in batches of
-        128 rows. Noise keeps a network from making too much of few features, but hides effects that are finer than it.
-    standardize : bool, default=True
-        Centre and scale the columns of X and, for regression, of y. λ, M and γ act on that scale.
+        How a point is chosen otherwise. "1se": the fewest features whose validation loss exceeds the best by no more than one
+        standard error of the difference, or by a hundredth of what the best model explains; "best": the lowest validation loss;
+        a number: the last point whose λ does not exceed it. Losses are compared after the refit.
+    refit : {"warm", "scratch", False}, default="warm"
+        Refit a point on its features without a penalty before it is compared or used, from weights that are there already or
+        from new ones. The last refit learns from training and validation samples together.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training.
     device : str, optional
@@ -108,12 +112,10 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
         folds; for accuracy, not less than a share of that many rows has by chance. Between numbers of features that have
         a score it is taken from a straight line.
-    refit : {"warm", "scratch", "noisy", False} or sequence of these, default="warm"
-        Score models that are trained again on their features without a penalty, from the point's weights or from new
-        ones, or from the point's with noise on every column, and train the chosen one so; of several ways the best is
-        chosen. A penalised network loses accuracy to its penalty before it does to missing features, so False keeps more
-        features; it is several times as fast. Noise takes longest: with it fewer λ are scored, and unless a number of
-        features or a λ is asked for, none beyond those at which networks are far worse than the best.
+    refit : {"warm", "scratch", False} or sequence of these, default="warm"
+        Score models that are refitted on their features without a penalty, from the point's weights or from new ones, and
+        refit the chosen one so; of several ways the best is chosen. A penalised network loses accuracy to its penalty before
+        it does to missing features, so False keeps more features; it is several times as fast.
     val_size : float, default=0.2
         Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model. It
         is drawn without regard to ``groups``.
@@ -142,7 +144,7 @@ loss : str, instance of a class of riata.losses, function or list, optional
         "gamma", "tweedie", or an instance that says more, such as ``losses.Quantile((0.1, 0.9))``. "poisson", "gamma" and
         "tweedie" predict exp(output), and divide y by its mean where others standardise it. A function takes tensors
         ``(output, target)`` of shape (n, n_outputs) and returns one loss per row, (n,), or one per output; it sees the
-        standardised target, unless ``standardize=False``, and ``predict`` returns the output on the scale of y. A list holds
+        standardised target, unless ``preprocessing=None``, and ``predict`` returns the output on the scale of y. A list holds
         one loss for each column of y; they are added up, and predictions have the columns of all of them, in order."""
 
 _CLASSIFICATION_LOSS = """\
@@ -163,10 +165,13 @@ selected_ : bool array of shape (n_features,)
         All points, from the dense model to the empty one.
     point_ : Point
         The chosen point.
+    alternatives_ : DataFrame
+        For each selected feature the dropped ones that could stand in for it, with the share of its variance they explain.
     module_ : torch.nn.Module
         The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
-        λ at which a feature leaves for good; larger is more important, and no two are equal."""
+        λ at which a selected feature leaves for good, and below these the others in the order of their marginal association with
+        the target; larger is more important, and no two are equal."""
 
 _PLACES = {
     "<cv parameters>": _CV_PARAMETERS,

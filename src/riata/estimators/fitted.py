@@ -33,6 +33,7 @@ class FittedModule(nn.Module):
     scale: Tensor
     median: Tensor
     unit: Tensor
+    marks: Tensor
     target_center: Tensor
     target_scale: Tensor
 
@@ -53,6 +54,7 @@ class FittedModule(nn.Module):
             "ceiling": embedding.ceiling,
             "median": embedding.median[embedding.source],
             "unit": embedding.unit[embedding.source],
+            "marks": embedding.marks,
             "center": scaling.center,
             "scale": np.where(scaling.scale > 0, scaling.scale, np.inf),
             "target_center": target_scaling.center,
@@ -68,10 +70,13 @@ class FittedModule(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """Expand and scale columns, apply both parts, and return to the scale of the target."""
         Z = X.to(self.center.dtype)[:, self.source]
+        missing = Z.isnan()
         if not self._trivial:
             Z = torch.where(self.unit.isfinite(), torch.arcsinh(Z / self.unit - self.median / self.unit), Z)
             Z = ((Z - self.low) / self.width).clamp(self.floor, self.ceiling)
+        Z = torch.where(self.marks, missing.to(Z.dtype), Z)
         Z = ((Z - self.center) / self.scale).clamp(-self._limit, self._limit)
+        Z = torch.where(missing & ~self.marks, 0.0, Z)
         return (self.skip(Z) + self.network(Z)) * self.target_scale + self.target_center
 
 

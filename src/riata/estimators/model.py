@@ -114,8 +114,6 @@ class PathModel(BaseEstimator):
             check.number("select", self.select)
         tol = check.tolerance(self.tol)
         n_iters = check.per_stage("n_iters", self.n_iters, 1, optional=True)
-        if n_iters[0] is None:
-            raise ValueError("n_iters: the first number, for the dense model, must be given; the second may be None")
         patience = check.per_stage("patience", self.patience, 1, optional=True)
         start = (
             None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
@@ -124,7 +122,7 @@ class PathModel(BaseEstimator):
         grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
         return (
             grid,
-            Stopping(n_iters[0], patience[0], tol, keep_judged=True),
+            Stopping(n_iters[0] or 0, patience[0], tol, keep_judged=True),
             Stopping(n_iters[1] or 0, patience[1], tol),
         )
 

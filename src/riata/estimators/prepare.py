@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riata.effects import Effects
-from riata.embedding import Embedding
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,6 @@ def penalty_weights(
     with an effect and p to those without. Features of a group count together: ``seen`` is that of groups then.
     """
     if ids is not None:
-        return penalty_weights(np.bincount(ids, size), seen)[ids]
+        return penalty_weights(np.bincount(ids, size).astype(np.float64), seen)[ids]
     root = np.sqrt(size)
     return root * (root if seen is None else seen.prices(root))

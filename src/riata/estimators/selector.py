@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from riata import check
 from riata.estimators.categories import Categories, as_frame
 
 __all__ = ["ColumnSelector"]
@@ -42,15 +44,20 @@ class ColumnSelector(SelectorMixin):
 
     def _numbers(self, X: Any) -> NDArray[np.floating]:
         """Check rows of X for the fitted model; levels become codes."""
-        return validate_data(self, self._encoded(X, reset=False), reset=False, dtype=[np.float64, np.float32])
+        encoded, finite = self._encoded(X, reset=False), self._finite()
+        return validate_data(self, encoded, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=finite)
+
+    def _finite(self) -> bool | str:
+        """What scikit-learn is to check: that all numbers are finite, or missing."""
+        return "allow-nan" if get_tags(self).input_tags.allow_nan else True
 
     def _encoded(self, X: Any, *, reset: bool) -> Any:
-        """Put codes in the place of levels; the columns must be those of fit."""
-        if self._categories is None:
-            return X
-        if not reset:
-            validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
-        return self._categories.encode(X)
+        """Put codes in the place of levels, and NaN in that of pandas' NA; the columns must be those of fit."""
+        if self._categories is not None:
+            if not reset:
+                validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
+            X = self._categories.encode(X)
+        return check.numeric_frame(X, type(self).__name__)
 
     def _n_levels(self) -> NDArray[np.int64] | None:
         """Return the number of levels of each column, 0 for numbers; None without categories."""
