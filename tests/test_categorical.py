@@ -201,7 +201,7 @@ def test_a_column_that_is_not_there_is_refused(wrong, match):
 
 
 def test_text_that_is_not_declared_is_refused():
-    with pytest.raises(ValueError, match="could not convert"):
+    with pytest.raises(ValueError, match="text or a date in 'noise', 'left'"):
         LassoNetRegressor(**QUICK, categorical_features=["colour"]).fit(FRAME, y)
 
 

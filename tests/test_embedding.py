@@ -227,7 +227,7 @@ def test_heavy_tails_are_tamed_and_others_are_not(rng):
 
 
 def test_a_tamed_column_is_an_arcsinh_of_the_distance_from_its_median_in_typical_distances():
-    learnt, Z = tamed(HEAVY)
+    _, Z = tamed(HEAVY)
     median = np.median(HEAVY)
     unit = np.median(np.abs(HEAVY - median))
     np.testing.assert_allclose(Z, np.arcsinh((HEAVY - median) / unit), rtol=1e-9, atol=1e-12)

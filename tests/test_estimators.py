@@ -425,7 +425,9 @@ def test_importances_follow_the_path(Estimator, models):
 
 
 @both
-@pytest.mark.parametrize("params", [{"select": "best"}, {"select": "1se"}, {"n_features_to_select": 3}, {"select": 1e9}])
+@pytest.mark.parametrize(
+    "params", [{"select": "best"}, {"select": "1se"}, {"n_features_to_select": 3}, {"select": 1e9}]
+)
 def test_importances_are_those_of_the_path_for_selected_features_and_strengths_for_the_others(Estimator, params):
     model = quick(Estimator, n_iters=(50, 10), **params)
     selected, importances = model.selected_, model.feature_importances_

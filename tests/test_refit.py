@@ -76,7 +76,7 @@ def test_columns_without_the_point_do_not_matter_to_the_refit(how):
 def test_a_refit_lowers_the_validation_loss_of_a_penalised_point(Estimator, target, how):
     found = fitted(Estimator, target, refit=how, lambda_seq=(3.0,), select=3.0)
     penalised = found.path_[-1]
-    assert 0 < penalised.n_selected
+    assert penalised.n_selected
     assert found.point_.val_loss < penalised.val_loss
     assert found.refitted(penalised, how).val_loss == found.point_.val_loss
 
@@ -128,7 +128,7 @@ def test_at_without_refit_and_load_give_the_penalised_network(model):
     np.testing.assert_array_equal(loaded.predict(X), penalised.predict(X))
 
 
-def test_refits_are_alike_whatever_was_refitted_before(model):
+def test_refits_are_alike_whatever_was_refitted_before():
     one, two = fitted(), fitted()
     points = several(one.path_)
     for point in points:
@@ -141,7 +141,7 @@ def test_refits_are_alike_whatever_was_refitted_before(model):
 
 
 @pytest.mark.parametrize("refit", ["warm", False])
-def test_at_so_many_features_is_a_fit_that_asks_for_them(model, refit):
+def test_at_so_many_features_is_a_fit_that_asks_for_them(refit):
     whole = fitted(refit=refit)
     for k in (1, 2, 4):
         asked = fitted(refit=refit, n_features_to_select=k)
@@ -225,16 +225,15 @@ def test_another_fit_forgets_the_refits_of_the_last():
 
 
 @BOTH
-@pytest.mark.parametrize("lambda_", [0.0, 5.0], ids=["dense", "penalised"])
-def test_the_last_refit_learns_from_the_validation_part_too(Estimator, target, lambda_):
-    """Points compared with each other have not seen it: losses are theirs."""
-    found = fitted(Estimator, target, lambda_seq=(5.0,), select=lambda_)
-    assert found.n_selected_
-    point = choose.at_lambda(found.path_, lambda_)
-    compared = found.refitted(found.path_[point])
-    assert not same_weights(found.point_, compared)
-    for name in ("loss", "val_loss", "val_loss_se"):
-        assert getattr(found.point_, name) == getattr(compared, name)
+@HOW
+def test_the_last_refit_learns_from_the_validation_part_too(Estimator, target, how):
+    """Points compared with each other have not seen it: losses are theirs. The dense point is no exception."""
+    found = fitted(Estimator, target, refit=how)
+    for point in (found.path_[0], *several(found.path_)):
+        compared, last = found.refitted(point, how), found.at(lambda_=point.lambda_).point_
+        for name in ("loss", "val_loss", "val_loss_se"):
+            assert getattr(last, name) == getattr(compared, name)
+        assert not same_weights(last, compared)
 
 
 @pytest.mark.parametrize("lambda_", [0.0, 1.0], ids=["dense", "penalised"])
@@ -329,24 +328,23 @@ def test_losses_are_compared_after_the_refit():
     assert path[choose.fewest(path, lambda point: better[int(point.lambda_)])].n_selected == 2
 
 
-def test_few_points_are_refitted_to_find_the_fewest_features():
+@pytest.mark.parametrize("enough", [0, 1, 3, 37, 200, 256])
+def test_few_points_are_refitted_to_find_the_fewest_features(enough):
     """Numbers are halved while they will do, then bisected until they differ by a tenth: 2 log₂ d refits instead of d."""
-    for enough in (0, 1, 3, 37, 200, 256):
-        levels = {k: np.full(40, 1.0 if k >= enough else 1.5) for k in range(256, -1, -1)}
-        levels[0] = np.full(40, 2.0 if enough else 1.0)
-        path, refitted = path_of(levels), []
-        found = choose.fewest(path, lambda point: refitted.append(point.n_selected) or point)
-        k = path[found].n_selected
-        assert k == enough or enough < k <= (enough - 1) / 0.9
-        assert len(set(refitted)) <= 18
+    levels = {k: np.full(40, 1.0 if k >= enough else 1.5) for k in range(256, -1, -1)}
+    levels[0] = np.full(40, 2.0 if enough else 1.0)
+    path, refitted = path_of(levels), []
+    k = path[choose.fewest(path, lambda point: refitted.append(point.n_selected) or point)].n_selected
+    assert k == enough or enough < k <= (enough - 1) / 0.9
+    assert len(set(refitted)) <= 18
 
 
-def test_the_fit_is_at_the_point_its_rule_chooses():
-    for refit in ("warm", "scratch", False):
-        found = fitted(refit=refit, select="1se")
-        rule = choose.fewest(found.path_, lambda point: found.refitted(point, refit))
-        assert found.lambda_ == found.path_[rule].lambda_
-        assert found.n_selected_ < D
+@pytest.mark.parametrize("refit", ["warm", "scratch", False])
+def test_the_fit_is_at_the_point_its_rule_chooses(refit):
+    found = fitted(refit=refit, select="1se")
+    rule = choose.fewest(found.path_, lambda point: found.refitted(point, refit))
+    assert found.lambda_ == found.path_[rule].lambda_
+    assert found.n_selected_ < D
 
 
 def test_an_autoencoder_refits_its_points():

@@ -228,7 +228,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
         problem = self._refit.solver.problem
         inputs = problem.X[: problem.n_fit].cpu().numpy()
-        return alternatives(inputs, problem.source, self.selected_, names)
+        return alternatives(inputs, self._embedding, self._scaling.scale, self.selected_, names)
 
     def _at(self, point: Point) -> Point:
         """Return a point refitted, where the estimator refits."""
