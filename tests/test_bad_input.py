@@ -229,7 +229,7 @@ def test_costs_and_numbers_of_features_that_contradict_are_refused(params, match
         ("n_iters", 1.5),
         ("n_iters", (100,)),
         ("n_iters", (100, 50, 20)),
-        ("n_iters", None),
+        ("n_iters", "long"),
         ("patience", 0),
         ("patience", (10, -1)),
         ("patience", "long"),

@@ -109,7 +109,7 @@ def test_pandas_na_is_missing_and_infinity_an_error(rng):
     np.testing.assert_array_equal(
         known.predict_proba(frame), LassoNetClassifier(random_state=0).fit(as_na, y).predict_proba(as_na)
     )
-    with pytest.raises(ValueError, match="missing|NaN"):
+    with pytest.raises(ValueError, match=r"missing|NaN"):
         LassoNetClassifier(missing="error").fit(frame, y)
     frame.loc[0, "a"] = np.inf
     with pytest.raises(ValueError, match="infinity"):

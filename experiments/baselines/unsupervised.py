@@ -18,7 +18,7 @@ _ROWS, _NEIGHBOURS = 2_000, 5  # of the graph of the Laplacian score
 
 def autoencoder(task: Task) -> LassoNetAutoencoder:
     """Follow the path from all columns to none, all by default but the scale: columns stay as they are."""
-    model = LassoNetAutoencoder(standardize=False, random_state=task.seed)
+    model = LassoNetAutoencoder(preprocessing=None, random_state=task.seed)
     return model.fit(task.X, X_val=task.X_val)
 
 

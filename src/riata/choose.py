@@ -14,7 +14,6 @@ __all__ = ["at_lambda", "at_most", "best", "elbow", "nearest", "one_standard_err
 _FEW = 30  # validation rows below which a standard error says little
 _COARSE = 0.6  # ratio of one number of features that is tried to the last
 _FINE = 0.9  # numbers of features nearer to each other than this ratio are not told apart
-ERRORS = 1.0
 TOLERANCE = 0.01  # share of what the best model explains that may be given up for fewer features
 
 
@@ -24,7 +23,7 @@ def pick(
     select: str | float,
     depth: int = 0,
     about: tuple[float, float] | None = None,
-    refit: Callable[[Point], Point] = lambda point: point,
+    refit: Callable[[Point], Point] | None = None,
 ) -> Point:
     """Apply the selection rule of the estimators, with a warning where it cannot do what it says.
 
@@ -61,20 +60,22 @@ def pick(
     return path[fewest(path, refit)]
 
 
-def fewest(path: Path, refit: Callable[[Point], Point] = lambda point: point) -> int:
+def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
     """Position of the point with the fewest features k whose validation loss is close to the best.
 
-    loss(k) ≤ best + max(standard error of the difference, 0.01 × (loss of the sparsest point − best)), with losses after the
-    refit. Numbers of features fall to 0.6 of themselves until one is not close; between it and the last that is, bisection
-    finds the fewest.
+    loss(k) ≤ best + max(standard error of the difference, 0.01 × (loss of the sparsest point − best)).
+
+    With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves
+    until one is not close; between it and the last that is, bisection finds the fewest.
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
-    refitted: dict[int, Point] = {}
+    found: dict[int, Point] = {} if refit else dict(enumerate(path[i] for i in positions))
 
     def close(i: int) -> bool:
-        refitted.setdefault(i, refit(path[positions[i]]))
-        return _is_close(refitted[i], list(refitted.values()), path)
+        if refit and i not in found:
+            found[i] = refit(path[positions[i]])
+        return _is_close(found[i], list(found.values()), path)
 
     good = bad = 0
     while close(bad) and bad < len(positions) - 1:
@@ -83,7 +84,7 @@ def fewest(path: Path, refit: Callable[[Point], Point] = lambda point: point) ->
     while bad - good > 1 and counts[positions[bad]] < _FINE * counts[positions[good]]:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if close(middle) else (good, middle)
-    return positions[max(i for i, point in refitted.items() if _is_close(point, list(refitted.values()), path))]
+    return positions[max((i for i in found if close(i)), default=0)]
 
 
 def _is_close(point: Point, others: list[Point], path: Path) -> bool:
@@ -93,7 +94,7 @@ def _is_close(point: Point, others: list[Point], path: Path) -> bool:
     if path.val_weights is None or point.val_losses is None or best.val_losses is None:
         return point is best
     difference, error = mean_and_error(point.val_losses - best.val_losses, path.val_weights)
-    return difference <= max(ERRORS * error, TOLERANCE * (worst.val_loss - best.val_loss))
+    return difference <= max(error, TOLERANCE * (worst.val_loss - best.val_loss))
 
 
 def best(path: Path) -> int:

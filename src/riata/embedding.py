@@ -27,6 +27,10 @@ _CROWD = 5  # training samples for each piece of all columns together, at least
 _HEAVY = (
     0.8  # squared correlation of a column with its arcsinh under which it is heavy-tailed; lognormal 0.7, normal 0.97
 )
+_FAR = (
+    10.0  # units of a column, its median distance from the median, over which a standard deviation is that of outliers
+)
+_LARGEST = 1e300  # number that is told apart from infinity
 _BLOCK = 256  # columns at a time
 _MISSING = np.inf  # the level of a missing number
 
@@ -159,7 +163,8 @@ def learn(
 
 
 def _tamed(values: Floats, median: Floats | float, unit: Floats | float) -> Floats:
-    return np.arcsinh(values / unit - median / unit)  # the difference of the largest numbers would overflow
+    with np.errstate(over="ignore"):
+        return np.arcsinh(np.clip(values / unit - median / unit, -_LARGEST, _LARGEST))
 
 
 def _tails(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -175,13 +180,13 @@ def _tails(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
     median = _weighted_median(X, weights, known)
     distance = np.abs(X - median)
     unit = _weighted_median(distance, weights, known & (distance > 0))
-    bent = np.arcsinh((X - median) / np.where(unit > 0, unit, np.inf))
+    bent = _tamed(X, median, np.where(unit > 0, unit, np.inf))
     share = weights[:, None] * known
     share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
     one, other = (np.where(known, table, 0) for table in (X - median, bent))
     one, other = one - (share * one).sum(axis=0), other - (share * other).sum(axis=0)
     shared, first, second = ((share * a * b).sum(axis=0) for a, b in ((one, other), (one, one), (other, other)))
-    heavy = np.square(shared) < _HEAVY * first * second
+    heavy = (np.square(shared) < _HEAVY * first * second) | (np.sqrt(first) > _FAR * unit)
     return median * largest, np.where(heavy, unit * largest, np.inf)
 
 

@@ -63,8 +63,9 @@ class Refit:
         passes. Losses stay those of the first refit: no sample was held out from the second.
         """
         refitted, given = self(point, how), self.solver
-        if self.everyone is None or not how or not point.n_selected or not refitted.best_iter:
+        if self.everyone is None or not how or not point.n_selected:
             return refitted
+        n_passes = max(1, refitted.best_iter)
         start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
         X, share = given.problem.X, self.everyone[0]
         spread = (share @ (X - share @ X).square()).sqrt()
@@ -74,12 +75,12 @@ class Refit:
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
         descent.enter(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.price))
-        descent.run(refitted.best_iter)
+        descent.run(n_passes)
         total = Weights(*(torch.zeros_like(part) for part in start))
-        for _ in range(refitted.best_iter):
+        for _ in range(n_passes):
             descent.run(1)
             for part, now in zip(total, state.now.weights, strict=True):
-                part.add_(now, alpha=1 / refitted.best_iter)
+                part.add_(now, alpha=1 / n_passes)
         rows, upper = (part[0].cpu().numpy() for part in Solver(problem).feasible(total))
         o = problem.network.n_outputs
         return replace(
@@ -97,7 +98,7 @@ class Refit:
             best = int(np.argmin([new.val_loss for new in tried]))
             starts = Weights(*(part[best : best + 1] for part in starts))
         stopping = self.stopping
-        if self.solver.problem.val_weights is None:
+        if self.solver.problem.val_weights is None and how == "warm":
             stopping = replace(stopping, n_iters=_PASSES)
         (found,) = self._trained(point, starts, stopping)
         return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts)

@@ -186,9 +186,9 @@ class BaseLassoNet(ColumnSelector, PathModel):
             self.path_,
             self.n_features_to_select,
             self.select,
-            depth=3,
+            depth=2,
             about=self._about,
-            refit=lambda point: refit(point, self.refit),
+            refit=(lambda point: refit(point, self.refit)) if self.refit else None,
         )
         self._importances = _ranked(self.path_.importances(), chosen.selected, self._strength)
         return self.load(self._at(chosen))
@@ -219,8 +219,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def alternatives_(self) -> pd.DataFrame:
         """For each selected feature the dropped ones that could stand in for it, the best first.
 
-        ``r2`` is the share of the feature's variance, as the network sees it, that a regression on the other one explains; those
-        below 0.1 are left out. It needs the training samples, which a pickled model does not hold.
+        ``r2`` is the share of the feature's variance that a regression on the other one explains; those below 0.1 are left out.
+        It needs the training samples, which a pickled model does not hold.
         """
         check_is_fitted(self, "point_")
         if self._refit is None:

@@ -20,7 +20,7 @@ hidden_dims : tuple of int, default=(100,)
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
     preprocessing : {"auto", "standard", "piecewise"} or None, default="auto"
-        How columns become inputs, learnt on the training samples. "auto": heavy-tailed columns are passed through arcsinh; where
+        How columns become inputs, learnt on the training samples. "auto": heavy-tailed columns pass through arcsinh; where
         there are enough samples every column is expanded into piecewise-linear pieces between its quantiles, which enter and
         leave together, else only those with a non-monotone effect; inputs are standardised and kept within five standard
         deviations. "standard" only centres columns and divides them by their standard deviation, as in the paper, and is
@@ -34,8 +34,8 @@ hidden_dims : tuple of int, default=(100,)
         None for none. Levels are those of the rows given to ``fit``, a missing value among them; those of a single row count as
         one level, and one that ``fit`` has not seen counts as an average row.
     adaptive : "auto" or float, default="auto"
-        Exponent of an adaptive penalty. At each point the penalty weight of a feature is multiplied by (mean / own norm of linear
-        weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk less,
+        Exponent of an adaptive penalty. At each point the penalty weight of a feature is multiplied by (mean / own norm of
+        linear weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk less,
         so that one of several correlated columns takes over. A feature without a marginal association with the target has up
         to twice the penalty weight (eight times where columns far outnumber samples). 0 with ``preprocessing="standard"`` is
         the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
@@ -74,7 +74,7 @@ hidden_dims : tuple of int, default=(100,)
         each feature once. Two names for one parameter. A group of p columns has √p times the penalty weight of one column, and
         up to p times where it shows no effect.
     feature_costs : array-like or dict, optional
-        Penalty weight of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to weights.
+        Penalty weight of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to them.
     n_features_to_select : int, optional
         Choose the densest point with at most so many features, and end the path there.
     select : {"1se", "best"} or float, default="1se"
@@ -170,8 +170,8 @@ selected_ : bool array of shape (n_features,)
     module_ : torch.nn.Module
         The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
-        λ at which a selected feature leaves for good, and below these the others in the order of their marginal association with
-        the target; larger is more important, and no two are equal."""
+        λ at which a selected feature leaves for good, and below these the others by their marginal association with the
+        target; larger is more important, and no two are equal."""
 
 _PLACES = {
     "<cv parameters>": _CV_PARAMETERS,
