@@ -62,7 +62,7 @@ def draw(model: LassoNetRegressor, path: str) -> None:
 
 def main(path: str) -> None:
     """Fit, print what was found, and draw it."""
-    model = LassoNetRegressor(loss=Quantile(LEVELS), refit="warm", random_state=0).fit(*simulate(4000, seed=0))
+    model = LassoNetRegressor(loss=Quantile(LEVELS), random_state=0).fit(*simulate(4000, seed=0))
     X, y = simulate(10_000, seed=1)
     low, _, high = model.predict(X).T
     print(f"selected columns: {', '.join(map(str, np.flatnonzero(model.selected_)))} (0 to 4 matter)")

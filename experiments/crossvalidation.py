@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,13 @@ DATA = (_NOISY, "mice_protein", "isolet", _SPEAKERS)
 _SEEDS, _FEW_SEEDS = 10, 4
 _M = 10
 _SHOWN = 20  # standard errors below the best, where the picture ends
-_LINES = {"riata": "-", "riata_noisy": "--"}
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _FOLDS, _QUICK_FOLDS = 5, 3
 _GROUPS = 4  # of speakers: parts 3 and 4 of ISOLET hold the same ones
 _UNITS, _QUICK_UNITS = 100, 10
 _WIDE = {"isolet": 205}  # units, a third of the columns as in the paper, where that is more
 _JOBS = 2  # folds that riata works on at once; processes take longer to start than a quick run takes
+_EARLIER = ("c88d8e98bf0f", "1d126cd4d482")  # commits of 16 November 2026 that cells of riata were measured at
 _ALONE = ("isolet", _SPEAKERS)  # take so long that every method is given one core, and its seconds are counted
 
 
@@ -111,10 +110,10 @@ def speakers() -> NDArray[np.integer]:
 Found = tuple[NDArray[np.bool_], dict[str, Any]]  # the features, and what is known of their accuracy
 
 
-def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell, **settings: Any) -> Found:
+def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
     """Choose by the rule of one standard error; all else by default. Folds are worked on side by side."""
     common = {"cv": folds, "device": "cpu", "n_jobs": cell["jobs"], "random_state": cell.seed}
-    model = LassoNetClassifierCV((cell["units"],), M=_M, **common, **settings)
+    model = LassoNetClassifierCV((cell["units"],), M=_M, **common)
     results = model.fit(X, y).cv_results_
     scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)
     best = scores[scores.mean(axis=1).argmax()]
@@ -141,7 +140,6 @@ def lassonet(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
 
 METHODS: dict[str, Callable[[NDArray, NDArray, Folds, Cell], Found]] = {
     "riata": riata,
-    "riata_noisy": partial(riata, refit="noisy"),
     "lassonet": lassonet,
 }
 
@@ -165,11 +163,11 @@ def page(store: Store) -> Section | None:
         f"Whole data sets, with the same folds for all methods, M = {_M} and one hidden layer. `riata` is "
         "`LassoNetClassifierCV`, which keeps the fewest features whose mean accuracy over folds is within one standard error "
         "of the best; the standard error is that over folds, or that of a share of as many rows if it is larger. "
-        "Between numbers of features that were scored, accuracy is that of a straight line. `riata_noisy` "
-        'is the same with `refit="noisy"`: networks are trained again with noise on the columns. `lassonet` '
-        "is the class of that name in the package lassonet, which takes the λ of the best. All are at their defaults "
-        f"otherwise. To breast cancer {_NOISE} columns of Gaussian noise are added. Features are those of the model on all "
-        f"rows. The hidden layer has {_UNITS} units, and {_WIDE['isolet']} for isolet, a third of the columns. "
+        "Between numbers of features that were scored, accuracy is that of a straight line. `lassonet` is the class "
+        "of that name in the package lassonet, which takes the λ of the best. All are at their defaults otherwise. "
+        f"{_earlier(found)}To breast cancer {_NOISE} columns of Gaussian noise are added. "
+        f"Features are those of the model on all rows. "
+        f"The hidden layer has {_UNITS} units, and {_WIDE['isolet']} for isolet, a third of the columns. "
         "Folds are stratified by class; in isolet_speakers they are four groups of speakers instead, so that all rows of a "
         "speaker are in one of them. Accuracies are means over seeds of means over folds, ± the mean of their standard errors "
         "over folds; that of the best point, which was looked for, is a little too high, and its standard error is the one "
@@ -177,9 +175,19 @@ def page(store: Store) -> Section | None:
         "lassonet on one after the other; on both ISOLETs each has one core, and its seconds are counted. Seconds are compared "
         "within one machine."
     )
-    curves = [result for method in _LINES for result in columns(found, method=method)]
+    curves = columns(found, method="riata")
     pictures = [_picture(curves)] if curves else []
     return Section("Cross-validation", text, [_table(found), *pictures])
+
+
+def _earlier(found: Sequence[Result]) -> str:
+    """Say which cells were measured before the defaults changed, if there are any."""
+    if not any(result.get("commit") in _EARLIER for result in columns(found, method="riata")):
+        return ""
+    return (
+        "Cells of `riata` were measured on 16 November 2026 (commits c88d8e9 and 1d126cd), before columns were prepared and "
+        "mini-batches used by default; points were refitted for 50 passes before they were scored. "
+    )
 
 
 def _in_order(found: Sequence[Result]) -> list[str]:
@@ -253,11 +261,10 @@ def _picture(found: Sequence[Result]) -> Picture:
     for axes, name in zip(figure.subplots(1, len(data_), squeeze=False).flat, data_, strict=True):
         lowest, highest = 1.0, 0.0
         for result in columns(found, data=name):
-            scores, (seed, method) = result["scores"], (result["config"][key] for key in ("seed", "method"))
-            colour = f"C{seed % 10}"
+            scores, colour = result["scores"], f"C{result['config']['seed'] % 10}"
             counts, accuracies, errors = (np.array(scores["path"][key]) for key in ("counts", "accuracies", "errors"))
             there = counts >= 1
-            axes.plot(counts[there], accuracies[there], _LINES[method], color=colour)
+            axes.plot(counts[there], accuracies[there], color=colour)
             axes.fill_between(
                 counts[there],
                 (accuracies - errors)[there],
@@ -279,7 +286,7 @@ def _picture(found: Sequence[Result]) -> Picture:
     figure.supxlabel("features, mean over folds", fontsize="medium")
     figure.supylabel("accuracy, mean over folds", fontsize="medium")
     caption = (
-        "Cross-validated accuracy of riata against the number of features, a colour for each seed, dashed if trained "
-        "again with noise; dots: one standard error, the choice"
+        "Cross-validated accuracy of riata against the number of features, a colour for each seed; bands: one standard error; "
+        "dots: the choice"
     )
     return Picture("crossvalidation", figure, caption)

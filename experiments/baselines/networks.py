@@ -27,14 +27,14 @@ _DEEP_EPSILON = 1e-8
 
 def riata(task: Task) -> NDArray[np.int64]:
     """Rank by when features leave the path of a network with d/3 hidden units; all else by default."""
-    return by(_fit(task, widths(task.d)[0]).feature_importances_)
+    return by(_fit(task, widths(task.d)[0]).path_.importances())
 
 
 def riata_widths(task: Task) -> NDArray[np.int64]:
     """Choose among d/3, 2d/3, d and 4d/3 hidden units by the validation loss with at most k features."""
     models = [_fit(task, width) for width in widths(task.d)]
     best = min(models, key=lambda model: model.path_[choose.at_most(model.path_, task.k)].val_loss)
-    return by(best.feature_importances_)
+    return by(best.path_.importances())
 
 
 def lasso(task: Task) -> NDArray[np.int64]:

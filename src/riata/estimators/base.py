@@ -384,9 +384,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         seen = self._screened(rows) if adaptive or self._prepared() == "auto" else None
         self._strength = np.zeros(rows.X.shape[1]) if seen is None else seen.strength
         self._embedding = embedded = self._learn_embedding(rows, seen)
-        costs = costs * penalty_weights(
-            embedded.size, self._screened_groups(rows, seen, ids) if adaptive else None, ids
-        )
+        judged = self._screened_groups(rows, seen, ids) if adaptive else None
+        costs = costs * penalty_weights(embedded.size, judged, ids, linear=not self.M)
         self._scaling = self._learn_scaling(rows.X[:n_fit], fit_weights)
         if not embedded.trivial:
             ids, costs = embedded.source if ids is None else ids[embedded.source], costs[embedded.source]

@@ -52,7 +52,7 @@ class CrossValidated(Supervised):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, without gaps, and categories (``categorical_features``). Column names of a data frame are kept.
+            Numbers and categories (``categorical_features``). Column names of a data frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
@@ -128,13 +128,13 @@ class CrossValidated(Supervised):
         return found
 
     def _given_ways(self) -> tuple[Way, ...]:
-        """Return the ways of training again."""
+        """Return the ways to refit."""
         several = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
         ways = tuple(self.refit if several else [self.refit])
         for way in ways:
             check.one_of("refit", way, (False, "warm", "scratch"))
         if not ways:
-            raise ValueError("refit must be False or hold at least one way of training again")
+            raise ValueError("refit must be False or hold at least one way to refit")
         return ways
 
     def _splits(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:

@@ -35,9 +35,9 @@ hidden_dims : tuple of int, default=(100,)
         one level, and one that ``fit`` has not seen counts as an average row.
     adaptive : "auto" or float, default="auto"
         Exponent of an adaptive penalty. At each point the penalty weight of a feature is multiplied by (mean / own norm of
-        linear weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk less,
-        so that one of several correlated columns takes over. A feature without a marginal association with the target has up
-        to twice the penalty weight (eight times where columns far outnumber samples). 0 with ``preprocessing="standard"`` is
+        linear weights) to this power, with the norms of the point before: weak features leave sooner and strong ones are shrunk
+        less, so that one of several correlated columns takes over. A feature without a marginal association with the target has
+        up to twice the penalty weight (eight times where columns far outnumber samples). 0 with ``preprocessing="standard"`` is
         the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
     lambda_start : float, optional
         First λ after the dense model; found automatically by default.
@@ -72,9 +72,9 @@ hidden_dims : tuple of int, default=(100,)
     groups, feature_groups : sequence, optional
         Features that enter and leave together: one label per feature, or lists of columns (positions or names) that cover
         each feature once. Two names for one parameter. A group of p columns has √p times the penalty weight of one column, and
-        up to p times where it shows no effect.
+        up to 2p times (8p where columns far outnumber samples) where it shows no effect.
     feature_costs : array-like or dict, optional
-        Penalty weight of each feature, 1 by default: 0 keeps it always, larger ones drop it sooner. A dict maps columns to them.
+        Penalty weight of each feature, 1 by default: 0 keeps it always, larger drop it sooner. A dict maps columns to them.
     n_features_to_select : int, optional
         Choose the densest point with at most so many features, and end the path there.
     select : {"1se", "best"} or float, default="1se"

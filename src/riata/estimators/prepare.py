@@ -38,15 +38,18 @@ def merged(X: NDArray[np.floating], target: NDArray[np.float64], weights: NDArra
 
 
 def penalty_weights(
-    size: NDArray[np.float64], seen: Effects | None, ids: NDArray[np.int64] | None = None
+    size: NDArray[np.float64], seen: Effects | None, ids: NDArray[np.int64] | None = None, *, linear: bool = False
 ) -> NDArray[np.float64]:
     """Return what multiplies λ for each feature: √p for one of p columns with a clear effect, up to 2p for one without.
 
     The p columns of noise have a gradient √p times as large as one column's at the linear part, and p times as large at the
     hidden layers, where absolute values add up; an effect that is there has one √p times as large. So √p is fair to features
-    with an effect and p to those without. Features of a group count together: ``seen`` is that of groups then.
+    with an effect and p to those without; without ``seen`` it is p, or √p in a ``linear`` model, the group lasso's. Features of
+    a group count together: ``seen`` is that of groups then.
     """
     if ids is not None:
-        return penalty_weights(np.bincount(ids, size).astype(np.float64), seen)[ids]
+        return penalty_weights(np.bincount(ids, size).astype(np.float64), seen, linear=linear)[ids]
     root = np.sqrt(size)
-    return root * (root if seen is None else seen.prices(root))
+    if seen is None:
+        return root if linear else size
+    return root * seen.prices(root)

@@ -163,7 +163,7 @@ class Probe:
             raise ValueError(
                 f"{called} takes {layer.in_features} columns, and there are {self.shape[1]}: make it "
                 f"Linear({self.shape[1]}, {layer.out_features}), or give a function network(n_inputs, n_outputs) that makes "
-                "the module, which is told the number, pieces of expanded columns (embedding=) and knockoffs included"
+                "the module, which is told the number, pieces of expanded columns (preprocessing=) and knockoffs included"
             ) from error
         hooks = layer._forward_pre_hooks or layer._forward_hooks
         if parametrize.is_parametrized(layer) or set(layer._parameters) != {"weight", "bias"} or hooks:
