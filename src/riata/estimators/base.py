@@ -180,7 +180,9 @@ class BaseLassoNet(ColumnSelector, PathModel):
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
             paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress)
         self.path_ = paths[0]
-        self._refit = refit = Refit(solver, dense, self.path_[0], start, everyone)
+        # A solver of its own holds the samples, but none of the buffers of the path.
+        fresh = self._solver(problem, 0 if solver.draw is None else solver.draw.initial_seed())
+        self._refit = refit = Refit(fresh, dense, self.path_[0], start, everyone)
         self._refitted: dict[float, Point] = {}
         chosen = choose.pick(
             self.path_,
