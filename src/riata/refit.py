@@ -21,6 +21,7 @@ from riata.stopping import Stopping
 __all__ = ["Refit"]
 
 _NOISE = 0.1  # standard deviations of each input
+_COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
 _TRIAL = 5  # passes from each start
 _PASSES = 50  # over the training samples, where no validation samples say when to stop
 
@@ -97,7 +98,7 @@ class Refit:
             tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
             best = int(np.argmin([new.val_loss for new in tried]))
             starts = Weights(*(part[best : best + 1] for part in starts))
-        stopping = self.stopping
+        stopping = replace(self.stopping, tol=_COARSER * self.stopping.tol)
         if self.solver.problem.val_weights is None and how == "warm":
             stopping = replace(stopping, n_iters=_PASSES)
         (found,) = self._trained(point, starts, stopping)
