@@ -98,7 +98,7 @@ class Refit:
             tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
             best = int(np.argmin([new.val_loss for new in tried]))
             starts = Weights(*(part[best : best + 1] for part in starts))
-        stopping = replace(self.stopping, tol=_COARSER * self.stopping.tol)
+        stopping = replace(self.stopping, tol=min(_COARSER * self.stopping.tol, 0.5))
         if self.solver.problem.val_weights is None and how == "warm":
             stopping = replace(stopping, n_iters=_PASSES)
         (found,) = self._trained(point, starts, stopping)
