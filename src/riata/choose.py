@@ -9,7 +9,7 @@ import numpy as np
 
 from riata.path import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "elbow", "nearest", "one_standard_error", "pick"]
+__all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_standard_error", "pick"]
 
 _FEW = 30  # validation rows below which a standard error says little
 _COARSE = 0.6  # ratio of one number of features that is tried to the last

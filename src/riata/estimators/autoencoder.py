@@ -44,8 +44,8 @@ class LassoNetAutoencoder(BaseLassoNet):
     tol : float, default=1e-5
         Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is left.
     refit : {"warm", "scratch", False}, default="warm"
-        Train again on the chosen columns without a penalty, from the chosen point's weights or from new ones. Points that
-        :meth:`at` goes to are not trained again, and their reconstructions are shrunk towards the mean.
+        Refit a point on its columns without a penalty before it is used, from weights that are there already or from new ones.
+        Without, reconstructions are shrunk towards the mean.
 
     Attributes
     ----------
