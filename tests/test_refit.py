@@ -314,6 +314,13 @@ def test_of_points_close_to_the_best_the_one_with_the_fewest_features_is_taken()
     assert path_of(noisy)[choose.fewest(path_of(noisy))].n_selected == 4
 
 
+def test_a_loss_that_is_too_high_by_chance_does_not_end_the_search():
+    """Losses of refits go up and down: a bad one with 32 features says nothing about 8."""
+    path = path_of({k: np.full(40, v) for k, v in {64: 1.0, 32: 1.5, 16: 1.0, 8: 1.0, 4: 1.5, 0: 2.0}.items()})
+    assert path[choose.fewest(path)].n_selected == 8
+    assert path[choose.fewest(path, lambda point: point)].n_selected == 8
+
+
 def test_a_hundredth_of_what_the_best_point_explains_may_be_given_up():
     for excess, k in ((0.0099, 4), (0.0101, 8)):
         path = path_of({16: np.ones(40), 8: np.ones(40), 4: np.full(40, 1 + excess), 0: np.full(40, 2.0)})

@@ -65,22 +65,27 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
 
     loss(k) ≤ best + max(standard error of the difference, 0.01 × (loss of the sparsest point − best)).
 
-    With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves
-    until one is not close; between it and the last that is, bisection finds the fewest.
+    With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves down
+    to the sparsest; bisection between the fewest that are close and the next number finds the rest. All of these
+    numbers are tried because losses go up and down with every refit: one that is not close says little about the fewer.
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
-    found: dict[int, Point] = {} if refit else dict(enumerate(path[i] for i in positions))
+    found: dict[int, Point] = {}
 
     def close(i: int) -> bool:
-        if refit and i not in found:
-            found[i] = refit(path[positions[i]])
+        if i not in found:
+            found[i] = refit(path[positions[i]]) if refit else path[positions[i]]
         return _is_close(found[i], list(found.values()), path)
 
-    good = bad = 0
-    while close(bad) and bad < len(positions) - 1:
-        good, fewer = bad, _COARSE * counts[positions[bad]]
-        bad = next((i for i in range(bad + 1, len(positions)) if counts[positions[i]] <= fewer), len(positions) - 1)
+    tried = [0]
+    for i in range(1, len(positions)):
+        if not refit or counts[positions[i]] <= _COARSE * counts[positions[tried[-1]]]:
+            tried.append(i)
+    for i in tried:
+        close(i)
+    good = max((i for i in tried if close(i)), default=0)
+    bad = min((i for i in tried if i > good), default=good)
     while bad - good > 1 and counts[positions[bad]] < _FINE * counts[positions[good]]:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if close(middle) else (good, middle)
