@@ -162,6 +162,20 @@ def test_redundant_features_come_before_noise_and_are_named_as_alternatives(rng)
     assert others["r2"][0] == pytest.approx(np.corrcoef(X[:, 0], X[:, 1])[0, 1] ** 2, abs=0.1)
 
 
+def test_behind_the_selected_feature_come_those_that_add_to_it_then_copies_and_nonlinear_effects_then_noise(rng):
+    """The copy of a strong feature explains more by itself than a weak feature of its own, but nothing beside its original."""
+    n = 2000
+    X = rng.normal(size=(n, 20))
+    X[:, 1] = (X[:, 0] + rng.normal(size=n)) / np.sqrt(2)
+    y = 4 * X[:, 0] + X[:, 2] + 3 * np.abs(X[:, 3]) + rng.normal(size=n)
+    for sign in (1, -1):
+        model = LassoNetRegressor(n_features_to_select=1, random_state=0).fit(sign * X, y)
+        assert np.flatnonzero(model.selected_).tolist() == [0]
+        order = np.argsort(-model.feature_importances_)
+        assert order[1] == 2
+        assert set(order[2:4]) == {1, 3}
+
+
 def test_more_rows_do_not_select_more_columns():
     for n in (1_000, 8_000):
         draw = np.random.default_rng(n)

@@ -1,17 +1,19 @@
-"""Features that could stand in for a selected one."""
+"""What features that are not selected are worth: what each explains, and which selected one it could stand in for."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
 
 from riata.embedding import Embedding
 
-__all__ = ["alternatives"]
+__all__ = ["alternatives", "contributions"]
 
 Floats = NDArray[np.float64]
-_SAMPLES = 5_000  # that are enough for a correlation
+_SAMPLES = 20_000  # that are enough for a regression
+_NONLINEAR = 0.03  # weight of a share of variance that only a nonlinear function of a feature explains
 _MOST = 5  # alternatives of one feature
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.1  # R² under which a feature stands in for nothing
@@ -35,11 +37,9 @@ def alternatives(
     """
     Z = inputs[:: max(1, len(inputs) // _SAMPLES)].astype(np.float64)
     Z = Z - Z.mean(axis=0)
-    columns = np.split(np.arange(embedding.n_columns), np.cumsum(embedding.n_pieces)[:-1])  # of each feature
+    columns = _columns(embedding)
     chosen = np.flatnonzero(selected)
-    targets = [
-        _values(Z[:, columns[i]], (scale * embedding.width)[columns[i]], embedding.marks[columns[i]]) for i in chosen
-    ]
+    targets = [_values(Z[:, columns[i]], embedding, scale, columns[i]) for i in chosen]
     of = np.repeat(np.arange(len(chosen)), [target.shape[1] for target in targets])
     wanted = np.hstack([np.empty((len(Z), 0)), *targets])
     total = np.bincount(of, np.square(wanted).sum(axis=0), len(chosen))
@@ -56,10 +56,49 @@ def alternatives(
     return pd.DataFrame(rows, columns=["feature", "alternative", "r2"])
 
 
-def _values(Z: Floats, run: Floats, marks: NDArray[np.bool_]) -> Floats:
-    """Return what is to be predicted of one feature: its value, or all of its levels."""
-    return (
-        Z
-        if marks.all()
-        else (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)
-    )
+def contributions(
+    inputs: Floats, target: Floats, weights: Floats, embedding: Embedding, scale: Floats, nonlinear: Floats
+) -> Floats:
+    """Return what each feature explains of the target, by itself and beside the others, (n_features,).
+
+    |r_j| |β_j| + 0.03 b_j: r_j is the correlation of feature j with the target, β_j its coefficient in a ridge regression on
+    all standardised features, and b_j (``nonlinear``) the share of the target's variance that its bins explain. A copy of
+    another feature has a correlation but no coefficient; noise has neither. Norms are taken over outputs and levels, and
+    ``weights`` sum to the number of samples they stand for.
+    """
+    every = max(1, len(inputs) // _SAMPLES)
+    n = weights[::every].sum()
+    share = weights[::every] / n
+    columns = _columns(embedding)
+    values = [_values(inputs[::every, at].astype(np.float64), embedding, scale, at) for at in columns]
+    source = np.repeat(np.arange(len(columns)), [each.shape[1] for each in values])
+    Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every].astype(np.float64)))
+    total = np.square(Y).sum()
+    if not total:
+        return _NONLINEAR * nonlinear
+    spread = np.sqrt(np.square(Z).sum(axis=0))
+    Z, Y = Z / np.where(spread > 0, spread, 1), Y / np.sqrt(total)
+    doubt = min(Z.shape[1] / n, 0.9)  # of a covariance of many columns and few samples
+    coefficients = Ridge(doubt / (1 - doubt), fit_intercept=False).fit(Z, Y).coef_.reshape(Y.shape[1], -1)
+    explained = np.square(Z.T @ Y).sum(axis=1), np.square(coefficients).sum(axis=0)
+    marginal, joint = (np.bincount(source, each, len(columns)) for each in explained)
+    marginal -= (np.bincount(source) - 1) / n  # what noise explains of each further level
+    return np.sqrt(np.maximum(marginal, 0) * joint) + _NONLINEAR * nonlinear
+
+
+def _centred(table: Floats, share: Floats) -> Floats:
+    """Centre by weighted samples, and weigh samples so that sums of products are covariances."""
+    return (table - share @ table) * np.sqrt(share)[:, None]
+
+
+def _columns(embedding: Embedding) -> list[NDArray[np.int64]]:
+    """Return the positions of each feature's inputs."""
+    return np.split(np.arange(embedding.n_columns), np.cumsum(embedding.n_pieces)[:-1])
+
+
+def _values(Z: Floats, embedding: Embedding, scale: Floats, columns: NDArray[np.int64]) -> Floats:
+    """Return a feature's value, to which its pieces add up, or all of its levels."""
+    marks, run = embedding.marks[columns], (scale * embedding.width)[columns]
+    if marks.all():
+        return Z
+    return (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, choose, effects, embedding, own, scaling, threads
 from riata.estimators import categories
-from riata.estimators.alternatives import alternatives
+from riata.estimators.alternatives import alternatives, contributions
 from riata.estimators.fitted import FittedModule
 from riata.estimators.model import PathModel
 from riata.estimators.prepare import Rows, merged, penalty_weights
@@ -200,7 +200,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         """How much each feature matters; larger is more important, and no two are equal.
 
         For a feature that ``fit`` selected, the λ at which it leaves the path for good. The others come after these, ordered by
-        the share of the target's variance that they explain by themselves: redundant features come before noise.
+        what they explain of the target, by themselves and beside all others: redundant features come before noise.
         """
         check_is_fitted(self, "path_")
         return self._importances.copy()
@@ -384,7 +384,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         fit_weights = rows.weights[:n_fit]
         adaptive = self._exponent()
         seen = self._screened(rows) if adaptive or self._prepared() == "auto" else None
-        self._strength = np.zeros(rows.X.shape[1]) if seen is None else seen.strength
         self._embedding = embedded = self._learn_embedding(rows, seen)
         judged = self._screened_groups(rows, seen, ids) if adaptive else None
         costs = costs * penalty_weights(embedded.size, judged, ids, linear=not self.M)
@@ -419,6 +418,11 @@ class BaseLassoNet(ColumnSelector, PathModel):
             adaptive=adaptive,
             embedded=embedded.source,
         )
+        self._strength = np.zeros(embedded.n_features)
+        if self._shown(rows.target) is not None:
+            bins = np.zeros(embedded.n_features) if seen is None else seen.strength
+            inputs, outputs = (part[:n_fit].cpu().numpy() for part in (problem.X, problem.target))
+            self._strength = contributions(inputs, outputs, fit_weights, embedded, self._scaling.scale, bins)
         return problem, everyone
 
     def _architecture(self, n_outputs: int, seed: int, device: torch.device) -> Architecture:

@@ -170,8 +170,8 @@ selected_ : bool array of shape (n_features,)
     module_ : torch.nn.Module
         The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
-        λ at which a selected feature leaves for good, and below these the others by their marginal association with the
-        target; larger is more important, and no two are equal."""
+        λ at which a selected feature leaves for good, and below these the others by what they explain of the target; larger is
+        more important, and no two are equal."""
 
 _PLACES = {
     "<cv parameters>": _CV_PARAMETERS,
