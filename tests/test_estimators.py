@@ -576,7 +576,7 @@ def test_one_standard_error_is_sparser_than_the_best_or_equal(many):
 
 
 def test_one_standard_error_is_that_of_the_paired_difference(many):
-    """And 0.2 % of what the best point explains may be given up; points that the search does not visit do not count."""
+    """And 0.5 % of what the best point explains may be given up; points that the search does not visit do not count."""
     path, visited = many["1se"].path_, []
     chosen = path[choose.fewest(path, lambda point: visited.append(point) or point)]
     best = min(visited, key=lambda p: p.val_loss)

@@ -14,7 +14,7 @@ __all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_st
 _FEW = 30  # validation rows below which a standard error says little
 _COARSE = 0.6  # ratio of one number of features that is tried to the last
 _FINE = 0.9  # numbers of features nearer to each other than this ratio are not told apart
-TOLERANCE = 0.002  # share of what the best model explains that may be given up for fewer features
+TOLERANCE = 0.005  # share of what the best model explains that may be given up for fewer features
 
 
 def pick(
@@ -63,7 +63,7 @@ def pick(
 def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
     """Position of the point with the fewest features k whose validation loss is close to the best.
 
-    loss(k) ≤ best + max(standard error of the difference, 0.002 × (loss of the sparsest point − best)).
+    loss(k) ≤ best + max(standard error of the difference, 0.005 × (loss of the sparsest point − best)).
 
     With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves down
     to the sparsest; bisection between the fewest that are close and the next number finds the rest. All of these

@@ -79,7 +79,7 @@ hidden_dims : tuple of int, default=(100,)
         Choose the densest point with at most so many features, and end the path there.
     select : {"1se", "best"} or float, default="1se"
         How a point is chosen otherwise. "1se": the fewest features whose validation loss exceeds the best by no more than one
-        standard error of the difference, or by 0.2 % of what the best model explains, after the refit; "best": the lowest
+        standard error of the difference, or by 0.5 % of what the best model explains, after the refit; "best": the lowest
         validation loss of the path; a number: the last point whose λ does not exceed it.
     refit : {"warm", "scratch", False}, default="warm"
         Refit a point on its features without a penalty before it is compared or used, from weights that are there already or
