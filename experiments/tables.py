@@ -142,6 +142,8 @@ def page(store: Store) -> Section | None:
     blocks = []
     if more:
         blocks.append(_means(more, "all kinds"))
+        if common(more)[1]:
+            blocks.append(_means(_shared(more), "all kinds, on the cells that all methods have"))
         blocks += [_means(columns(more, added=kind), kind) for kind in kinds]
         blocks += [_by_data(columns(more, added=kind, share=_AT), kind) for kind in kinds]
     blocks += [_as_they_are(columns(found, added=added.NONE))] if columns(found, added=added.NONE) else []
@@ -161,8 +163,7 @@ def _text(found: Sequence[Result]) -> str:
         "the method's own. `riata` has default settings and gets the columns as they are. `lassonet` (standardised columns, "
         f"its defaults, at most {REFERENCE_ROWS:,} training rows to bound its time) is at its point of lowest validation loss. "
         f"`lasso` is scikit-learn's, cross-validated; `forest` has {N_TREES} trees; `boosting` is LightGBM "
-        "with its gains; `all` is the network with all columns. ± is the standard error over seeds. "
-        "Methods that have all data sets are compared on the cells that all of them have."
+        "with its gains; `all` is the network with all columns. ± is the standard error over seeds."
         + (f" Without results: {', '.join(missing)}." if missing else "")
     )
 
@@ -177,20 +178,17 @@ def _place(result: Result) -> tuple[Any, ...]:
 
 
 def common(found: Sequence[Result]) -> tuple[dict[str, dict[tuple[Any, ...], Result]], list[str]]:
-    """Return each method's results by place, and which methods lack data sets.
-
-    Methods that have all data sets are compared on the places that all of them have; the others keep what they have.
-    """
+    """Return each method's results by place, and which methods have fewer than others."""
     placed = {method: {_place(r): r for r in columns(found, method=method)} for method in _methods(found)}
-    data = {place[0] for results in placed.values() for place in results}
-    lacking = [method for method, results in placed.items() if {place[0] for place in results} != data]
-    whole = [set(results) for method, results in placed.items() if method not in lacking]
-    shared = set.intersection(*whole) if whole else set()
-    kept = {
-        method: {place: r for place, r in results.items() if method in lacking or place in shared}
-        for method, results in placed.items()
-    }
-    return kept, lacking
+    most = max(map(len, placed.values()), default=0)
+    return placed, [method for method, results in placed.items() if len(results) < most]
+
+
+def _shared(found: Sequence[Result]) -> list[Result]:
+    """Return the results at places that all methods have."""
+    placed, _ = common(found)
+    places = set.intersection(*map(set, placed.values()))
+    return [result for result in found if _place(result) in places]
 
 
 def mean_ranks(placed: dict[str, dict[tuple[Any, ...], Result]], lacking: Iterable[str]) -> dict[str, float]:
@@ -229,19 +227,11 @@ def _means(found: Sequence[Result], kind: str) -> Table:
     header = ["method", "cells", "ROC-AUC", "mean rank", "first k: network", "first k: trees"]
     header += ["chosen model", "columns it keeps", "seconds to fit"]
     own = list({result["config"]["data"]: result["scores"]["n_original"] for result in found}.values())
-    note = (
-        f"; in brackets, and without a rank: no cells for some data sets ({_gaps(found, lacking)})" if lacking else ""
-    )
+    note = "; in brackets, and without a rank: fewer cells" if lacking else ""
     caption = (
         f"Added columns: {kind}; {len(names(found, 'data'))} data sets, {np.mean(own):.1f} own columns on average{note}"
     )
     return Table(header, rows, caption)
-
-
-def _gaps(found: Sequence[Result], lacking: Iterable[str]) -> str:
-    """Name what methods lack."""
-    data = names(found, "data")
-    return "; ".join(f"{m}: {', '.join(n for n in data if not columns(found, method=m, data=n))}" for m in lacking)
 
 
 def _entry(key: str) -> Callable[[dict[str, Any]], float | None]:
