@@ -8,6 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from torch import nn
 
 from riata import (
@@ -19,6 +23,8 @@ from riata import (
     LassoNetRegressorCV,
     StabilitySelector,
     embedding,
+    holdout_p_values,
+    permutation_importance,
 )
 from riata.effects import measure
 from riata.estimators import categories
@@ -271,9 +277,70 @@ def test_a_module_of_the_fit_needs_numbers():
         LassoNetRegressor(**QUICK).fit(FRAME, y).module_  # noqa: B018
 
 
-def test_knockoffs_need_numbers(rng):
-    with pytest.raises(ValueError, match="knockoffs are numbers"):
-        KnockoffSelector(LassoNetRegressor(**QUICK, categorical_features=[0])).fit(rng.normal(size=(N, 12)), y)
+def test_knockoffs_of_categories_are_compared_as_groups(rng):
+    """Six categories of three levels and six numbers are true, four and eight are not; by name or by type."""
+    n, levels = 1000, np.array(["red", "green", "blue"])
+    codes, numbers = rng.integers(3, size=(n, 10)), rng.normal(size=(n, 14))
+    target = np.array([2.0, -1.0, -1.0])[codes[:, :6]].sum(axis=1) + 2 * numbers[:, :6].sum(axis=1) + rng.normal(size=n)
+    columns = {f"c{j}": levels[codes[:, j]] for j in range(10)} | {f"n{j}": numbers[:, j] for j in range(14)}
+    for frame, estimator in (
+        (pd.DataFrame(columns), LassoNetRegressor(hidden_dims=(10,), path_multiplier=1.1)),
+        (np.hstack([codes, numbers]), LassoNetRegressor((10,), path_multiplier=1.1, categorical_features=range(10))),
+    ):
+        with pytest.warns(UserWarning, match="10 of 24 columns have at most"):
+            selector = KnockoffSelector(estimator, fdr=0.1, n_fits=1, random_state=0).fit(frame, target)
+        assert selector.selected_.shape == (24,)
+        assert selector.selected_[[*range(6), *range(10, 16)]].all()
+        assert selector.n_selected_ <= 14
+
+
+def table_of_categories(seed, n=150):
+    """``kind`` goes along with ``size``, which is true; ``colour`` is true; ``noise`` is not."""
+    draw = np.random.default_rng(seed)
+    size, colour = draw.normal(size=n), draw.integers(3, size=n)
+    frame = pd.DataFrame(
+        {
+            "size": size,
+            "kind": pd.Categorical(np.where(size + draw.normal(size=n) > 0, "a", "b")),
+            "colour": np.array(["red", "green", "blue"])[colour],
+            "noise": draw.choice(["x", "y", "z", "w"], n),
+        }
+    )
+    return frame, size + colour + 0.5 * draw.normal(size=n)
+
+
+def one_hot_regression(frame, target):
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["kind", "colour", "noise"]), remainder="passthrough"
+    )
+    return make_pipeline(encode, Ridge(1e-3)).fit(frame, target)
+
+
+def test_categories_are_permuted_as_they_are():
+    (frame, target), (other, other_target) = table_of_categories(0), table_of_categories(1)
+    for model in (one_hot_regression(frame, target), LassoNetRegressor(**QUICK).fit(frame, target)):
+        found = permutation_importance(model, other, other_target, random_state=0).set_index("feature")
+        assert (found.loc[["size", "colour"], "low"] > 0).all()
+        assert (found.loc[["kind", "noise"], "importance"] < 0.1).all()
+
+
+def test_levels_are_drawn_given_the_other_columns():
+    """Of 30 tables, about three have p ≤ 0.1 for a category that says nothing beyond the others; 1 % have nine or more."""
+    small = {"kind": 0, "noise": 0, "colour": 0}
+    for seed in range(30):
+        (frame, target), (other, other_target) = table_of_categories(seed), table_of_categories(1000 + seed)
+        model = one_hot_regression(frame, target)
+        found = holdout_p_values(model, other, other_target, X_fit=frame, n_draws=49, random_state=seed)
+        for name in small:
+            small[name] += float(found.set_index("feature")["p_value"][name]) <= 0.1
+    assert small["colour"] == 30
+    assert small["kind"] <= 8 and small["noise"] <= 8
+
+
+def test_a_group_with_categories_has_no_common_draw():
+    frame, target = table_of_categories(0)
+    with pytest.raises(ValueError, match="drawn one by one"):
+        holdout_p_values(one_hot_regression(frame, target), frame, target, feature_groups=[0, 0, 1, 2])
 
 
 def test_a_network_of_your_own_sees_a_column_for_each_level():

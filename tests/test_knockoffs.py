@@ -281,7 +281,9 @@ def test_e_values_of_null_features_are_one_on_average():
 def compared(rows, copies, estimator, ids=None, seed=0, importance="auto"):
     d = rows.shape[1]
     ids = np.arange(d) if ids is None else ids
-    columns = knockoff_selector._Columns(np.ones(d, bool), ids, np.unique(ids), ids, ids is not None, None)
+    columns = knockoff_selector._Columns(
+        np.ones(d, bool), np.arange(d), ids, np.unique(ids), ids, ids is not None, None
+    )
     draw = np.random.default_rng(seed)
     own, copied = knockoff_selector.weigh(estimator, importance, columns, rows, copies, y, None, draw)
     return own - copied

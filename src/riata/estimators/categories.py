@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riata import check, effects
 
-__all__ = ["Categories", "as_frame", "learn"]
+__all__ = ["Categories", "as_frame", "holds_text", "learn"]
 
 FEWEST = 2  # rows of a level; levels with fewer share one code
 _TEXT = ("String", "Utf8", "Categorical", "Enum", "Object", "Boolean")  # dtypes of polars
@@ -73,7 +73,7 @@ def learn(X: Any, which: Any, sample_weight: Any = None) -> Categories | None:
             return None  # whoever checks the shape will say so
     frame = as_frame(X)
     if isinstance(which, str) and which == "from_dtype":
-        found = [j for j in range(frame.shape[1]) if _holds_text(frame.iloc[:, j])]
+        found = [j for j in range(frame.shape[1]) if holds_text(frame.iloc[:, j])]
     else:
         names = None if frame.columns.inferred_type == "integer" else frame.columns.to_numpy(dtype=object)
         found = check.categorical(which, names, frame.shape[1])
@@ -87,7 +87,7 @@ def _may_hold_text(X: Any) -> bool:
     return hasattr(X, "to_pandas") and hasattr(X, "dtypes") and any(str(d).startswith(_TEXT) for d in X.dtypes)
 
 
-def _holds_text(column: pd.Series) -> bool:
+def holds_text(column: pd.Series) -> bool:
     """Say whether a column holds categories, by its type; objects that are numbers are numbers."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype | pd.BooleanDtype):

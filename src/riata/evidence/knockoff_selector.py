@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from riata import check, jobs
+from riata.estimators import categories
 from riata.evidence import gaussian, inner, knockoffs
 from riata.evidence.knockoffs import Floats, Ids
 
@@ -138,15 +139,16 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            Numbers, without gaps.
+            Numbers without gaps, and categories, by type or by the estimator's ``categorical_features``. A category is
+            compared as a group of 0/1 columns, one for each level but the commonest.
         y : array of shape (n,) or (n, outputs)
             What the estimator predicts.
         sample_weight : array of shape (n,), optional
             Handed on to the estimator; rows of weight 0 are left out.
         """
         self._check_settings(sample_weight)
-        rows, target, weights = self._check_rows(X, y, sample_weight)
-        columns = self._columns((np.ptp(rows, axis=0) > 0) & (rows.std(axis=0) > 0))
+        rows, source, target, weights = self._check_rows(X, y, sample_weight)
+        columns = self._columns((np.ptp(rows, axis=0) > 0) & (rows.std(axis=0) > 0), source)
         rows = rows[:, columns.used]
         self._warn_of_few_values(rows, columns)
         model = knockoffs.prepare(gaussian.learn(rows, self.covariance), columns.ids, self.method)
@@ -186,33 +188,43 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check.one_of("covariance", self.covariance, tuple(gaussian.COVARIANCES))
         if not get_tags(inner.last_step(self.estimator)).target_tags.required:
             raise ValueError(f"estimator must predict a target from features; {self.estimator!r} needs none")
-        if not isinstance(inner.given(self.estimator, "categorical_features"), str | None):
-            raise ValueError("knockoffs are numbers: encode categories as 0/1 columns, with feature_groups")
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"fit of {type(self.estimator).__name__} takes no sample_weight: leave it out")
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Any, Floats | None]:
-        """Check X, y and weights, and leave out rows of weight zero."""
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, ensure_min_samples=_FEWEST_ROWS)
-        if sample_weight is None:
-            return X, y, None
-        weights = check.sample_weight(sample_weight, len(X))
-        used = weights > 0
-        return X[used], y[used], weights[used]
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Ids, Any, Floats | None]:
+        """Check X, y and weights, leave out rows of weight zero, and turn categories into 0/1 columns.
 
-    def _columns(self, used: NDArray[np.bool_]) -> _Columns:
+        Also return the feature that each column comes from.
+        """
+        asked = inner.given(self.estimator, "categorical_features")
+        learnt = categories.learn(X, "from_dtype" if asked is None else asked, sample_weight)
+        if learnt is not None:
+            X = learnt.encode(X)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, ensure_min_samples=_FEWEST_ROWS)
+        weights = None
+        if sample_weight is not None:
+            weights = check.sample_weight(sample_weight, len(X))
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        if learnt is None:
+            return X, np.arange(X.shape[1]), y, weights
+        n_levels = learnt.n_levels(X.shape[1])  # the commonest has the code 0
+        parts = [X[:, [j]] if n < 2 else X[:, [j]] == np.arange(1, n) for j, n in enumerate(n_levels)]
+        source = np.repeat(np.arange(X.shape[1]), [part.shape[1] for part in parts])
+        return np.hstack(parts).astype(np.float64), source, y, weights
+
+    def _columns(self, used: NDArray[np.bool_], source: Ids) -> _Columns:
         """Learn which columns go together."""
         names, d = getattr(self, "feature_names_in_", None), self.n_features_in_
         given = self.feature_groups
         if given is None:
             given = inner.given(self.estimator, "feature_groups", "groups")
         grouped = check.groups(given, names, d)
-        prices = inner.given(self.estimator, "feature_costs")
-        costs = None if prices is None else check.costs(prices, names, d, grouped)[used]
+        weights = inner.given(self.estimator, "feature_costs")
+        costs = None if weights is None else check.costs(weights, names, d, grouped)[source[used]]
         groups = np.arange(d) if grouped is None else grouped
-        live, ids = np.unique(groups[used], return_inverse=True)
+        live, ids = np.unique(groups[source[used]], return_inverse=True)
         self._check_number(len(live), "columns" if grouped is None else "groups")
-        return _Columns(used, groups, live, ids, grouped is not None, costs)
+        return _Columns(used, source[used], groups, live, ids, len(live) < len(ids) or grouped is not None, costs)
 
     def _check_number(self, n_groups: int, what: str) -> None:
         """Refuse what cannot select anything, whatever the data."""
@@ -235,7 +247,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.fdr if self.n_draws == 1 else self.fdr / 2
 
     def _warn_of_few_values(self, X: Floats, columns: _Columns) -> None:
-        few = np.flatnonzero(columns.used)[[gaussian.has_few_values(x) for x in X.T]]
+        few = np.unique(columns.source[[gaussian.has_few_values(x) for x in X.T]])
         if len(few):
             names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
             shown = ", ".join(str(names[j]) for j in few[:5]) + (" …" if len(few) > 5 else "")
@@ -257,7 +269,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.threshold_ = float(thresholds[0]) if one else thresholds
         self.statistics_ = columns.over_all(W[0] if one else W)
         self.e_values_ = columns.over_all(e)
-        self.selected_ = columns.over_all(knockoffs.e_bh(e, self.fdr))[columns.groups] & columns.used
+        varies = np.isin(np.arange(self.n_features_in_), columns.source)
+        self.selected_ = columns.over_all(knockoffs.e_bh(e, self.fdr))[columns.groups] & varies
         self.n_selected_ = int(self.selected_.sum())
 
     def _warn_of_nothing(self, W: Floats) -> None:
@@ -285,8 +298,9 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 class _Columns(NamedTuple):
     """Which columns go together."""
 
-    used: NDArray[np.bool_]  # (d,), those that vary: nothing can be told from the knockoff of a constant
-    groups: Ids  # (d,)
+    used: NDArray[np.bool_]  # those that vary: nothing can be told from the knockoff of a constant
+    source: Ids  # the feature of each column in use
+    groups: Ids  # (d,), of the features
     live: Ids  # (G,), the groups with columns in use
     ids: Ids  # one per column in use, from 0 to G − 1
     grouped: bool
@@ -357,4 +371,6 @@ def _adapted(estimator: Any, columns: _Columns, random: np.random.Generator) -> 
                 settings[other_name] = None
         elif name == "feature_costs" and columns.costs is not None:
             settings[key] = np.tile(columns.costs, 2)
+        elif name == "categorical_features":
+            settings[key] = None
     return model.set_params(**settings)
