@@ -4,7 +4,7 @@
     python -m benchmarks --quick                          the same on little data, and a little of --scaling: minutes
     python -m benchmarks --data synthetic                 1,000 x 30,000: riata alone, unless --reference
     python -m benchmarks --batch-size 0 256 --reference-points 20
-                                                          full and mini-batches; the reference's time with mini-batches
+                                                          each library's default, and 256; the reference's time with batches
                                                           is extrapolated from its first points
     python -m benchmarks --dwell 10 20 40 80              time and accuracy by passes per point
     python -m benchmarks --scaling                        time against n, d, K and R
@@ -89,7 +89,7 @@ def _parse() -> argparse.Namespace:
     add("--seeds", type=int, default=3, help="number of splits")
     add("--multiplier", type=float, default=1.02, help="path_multiplier of both libraries")
     add("--device", default="cpu", choices=("cpu", "cuda"))
-    add("--batch-size", type=int, nargs="+", default=[0], help="rows per update; 0 for all")
+    add("--batch-size", type=int, nargs="+", default=[0], help="samples per update; 0 for each library's default")
     add("--reference", nargs="?", const="always", default="auto", choices=("auto", "always", "never"))
     add("--reference-points", type=int, help="stop the reference after so many points")
     add("--no-memory", action="store_true", help="leave out peak memory, which takes another fit per library")

@@ -24,7 +24,7 @@ class Settings:
     multiplier: float = 1.02
     seed: int = 0
     device: str = "cpu"
-    batch_size: int | None = None
+    batch_size: int | None = None  # None: the library's default
     dwell: int | None = None  # passes per point at most; None: the library's default. riata only
     stop_after: int | None = None  # points of the path after the dense model; None: all. The reference only
 
@@ -47,16 +47,16 @@ def run_riata(parts: Split, settings: Settings) -> Run:
     model = riata.LassoNetClassifier(
         (settings.width,),
         path_multiplier=settings.multiplier,
-        batch_size=settings.batch_size,
+        batch_size=settings.batch_size or "auto",
         random_state=settings.seed,
         device=settings.device,
     )
     if settings.dwell is not None:
         model.set_params(n_iters=(model.n_iters[0], settings.dwell))
-    with watched(settings.device, settings.batch_size) as trace:
+    with watched(settings.device) as trace:
         path = model.path(*parts.fit, X_val=parts.val.X, y_val=parts.val.y)
         seconds = trace.seconds
-    return Run(trace.dense_seconds, seconds, trace.passes, len(path), model.feature_importances_, work=trace.work)
+    return Run(trace.dense_seconds, seconds, trace.passes, len(path), path.importances(), work=trace.work)
 
 
 def run_lassonet(parts: Split, settings: Settings) -> Run:

@@ -20,9 +20,8 @@ _CLOSE = 1.01  # of its best validation loss: from there on the dense model coun
 class Trace:
     """What one fit did."""
 
-    def __init__(self, device: str, batch_size: int | None):
+    def __init__(self, device: str):
         self._device = device
-        self._batch_size = batch_size
         self._start = now(device)
         self._dense: list[tuple[float, float]] = []  # seconds and validation loss on the way to the dense model
         self._n_solved = 0
@@ -52,13 +51,13 @@ class Trace:
         n_features = int(solver.problem.selected(start.rows).any(0).sum())
         self._n_solved += 1
         self.passes += passes
-        self.work += Work.of(solver.problem, n_features, passes, self._batch_size)
+        self.work += Work.of(solver.problem, n_features, passes, solver.batch_size)
 
 
 @contextmanager
-def watched(device: str, batch_size: int | None = None) -> Iterator[Trace]:
+def watched(device: str) -> Iterator[Trace]:
     """Watch every look and every solution inside the block."""
-    trace = Trace(device, batch_size)
+    trace = Trace(device)
     look, minimise = Descent.look, Solver.minimise
 
     def watched_look(descent: Descent) -> tuple[Look, Any]:
