@@ -212,7 +212,6 @@ def test_costs_and_numbers_of_features_that_contradict_are_refused(params, match
         ("M", "10"),
         ("M", None),
         ("gamma", -1e-4),
-        ("gamma_skip", -1.0),
         ("dropout", 1.0),
         ("dropout", -0.1),
         ("batch_size", 0),

@@ -57,7 +57,6 @@ def test_recorded_updates_equal_plain_ones(make_problem, groups, o, dtype, toler
             hidden=(33,),
             groups=groups,
             gamma=0.1,
-            gamma_skip=0.2,
             dtype=dtype,
         )
     )

@@ -755,11 +755,6 @@ def test_gamma_shrinks_the_weights_above_the_first_layer():
     assert np.linalg.norm(strong.upper[matrix]) < 0.8 * np.linalg.norm(weak.upper[matrix])
 
 
-def test_gamma_skip_shrinks_the_linear_weights():
-    weak, strong = (regressor(gamma_skip=g, lambda_seq=(1.0,), select="best").path(X, y) for g in (0, 1.0))
-    assert np.linalg.norm(strong.skip_norms()[0]) < 0.8 * np.linalg.norm(weak.skip_norms()[0])
-
-
 def test_dropout_changes_the_path_and_can_be_repeated():
     cheap = {"n_iters": (30, 5), "lambda_seq": (1.0, 10.0), "select": "best"}
     one, two = (regressor(dropout=0.5, **cheap).path(X, y) for _ in range(2))

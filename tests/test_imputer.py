@@ -117,7 +117,7 @@ def some_completer(X: np.ndarray) -> tuple[Completer, Weights]:
     gaps = completion.Gaps(values, known, torch.full_like(values, torch.nan))
     network = Network(d, (4,))
     training = completion.Training(
-        network, gaps, np.eye(d), M=10.0, costs=np.ones(d), ids=None, gamma=0.0, gamma_skip=0.0, adaptive=0.0,
+        network, gaps, np.eye(d), M=10.0, costs=np.ones(d), ids=None, gamma=0.0, adaptive=0.0,
         hide=0.2, learning_rate=1e-3, stopping=Stopping(9, None, 0.0), seeds=(1, 2),
     )  # fmt: skip
     completer = training._completer(np.arange(d))

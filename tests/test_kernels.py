@@ -36,7 +36,6 @@ class Case:
     grouped: bool = False
     R: int = 3
     gamma: float = 0.0
-    gamma_skip: float = 0.0
     batch_size: int | None = None
     dtype: torch.dtype = torch.float64
     hidden: tuple[int, ...] = (6, 4)
@@ -57,7 +56,6 @@ class Case:
             costs=costs,
             dtype=self.dtype,
             gamma=self.gamma,
-            gamma_skip=self.gamma_skip,
         )
         start = problem.network.init(D, list(range(self.R)), self.dtype, CPU)
         active = torch.ones(self.R, D, dtype=torch.bool)
@@ -112,10 +110,10 @@ def assert_same(one: State, other: State, tolerance: float) -> None:
 @outputs
 @grouping
 @pytest.mark.parametrize("R", [1, 3])
-@pytest.mark.parametrize("gammas", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.2), (0.1, 0.2)], ids=str)
+@pytest.mark.parametrize("gamma", [0.0, 0.1])
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
-def test_many_compiled_updates_equal_as_many_plain_ones(make_problem, o, grouped, R, gammas, batch_size):
-    compiled, by_hand = Case(o, grouped, R, *gammas, batch_size).pair(make_problem)
+def test_many_compiled_updates_equal_as_many_plain_ones(make_problem, o, grouped, R, gamma, batch_size):
+    compiled, by_hand = Case(o, grouped, R, gamma, batch_size).pair(make_problem)
     start, dropped = compiled.state.now.weights.rows.clone(), False
     for _ in range(5):
         for descent in (compiled, by_hand):
@@ -128,12 +126,12 @@ def test_many_compiled_updates_equal_as_many_plain_ones(make_problem, o, grouped
 
 @outputs
 @grouping
-@pytest.mark.parametrize("gammas", [(0.0, 0.0), (0.1, 0.2)], ids=str)
+@pytest.mark.parametrize("gamma", [0.0, 0.1])
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_a_few_compiled_updates_in_single_precision_equal_as_many_plain_ones(
-    make_problem, o, grouped, gammas, batch_size
+    make_problem, o, grouped, gamma, batch_size
 ):
-    compiled, by_hand = Case(o, grouped, 3, *gammas, batch_size, torch.float32).pair(make_problem)
+    compiled, by_hand = Case(o, grouped, 3, gamma, batch_size, torch.float32).pair(make_problem)
     for _ in range(6 if batch_size is None else 2):  # three batches each
         for descent in (compiled, by_hand):
             descent.run(1)
@@ -153,11 +151,21 @@ def test_the_forms_agree_for_any_depth_and_for_steps_too_short_and_too_long(
         assert_same(compiled.state, by_hand.state, 1e-10)
 
 
+def close_to_rounding(mine: torch.Tensor, other: torch.Tensor) -> None:
+    """In plain tensors all replicas take as many Newton steps as the slowest, which can move the last bits of the others."""
+    if mine.is_floating_point():
+        torch.testing.assert_close(
+            mine, other, rtol=64 * torch.finfo(mine.dtype).eps, atol=64 * torch.finfo(mine.dtype).eps
+        )
+    else:
+        assert torch.equal(mine, other)
+
+
 @both_forms
 @grouping
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_problem, form, grouped, batch_size):
-    case = Case(2, grouped, gamma=0.1, gamma_skip=0.2, batch_size=batch_size)
+    case = Case(2, grouped, gamma=0.1, batch_size=batch_size)
     descent, alone = case.descent(make_problem), case.descent(make_problem)
     descent._advance, alone._advance = form(descent.state), form(alone.state)
     for each in (descent, alone):
@@ -170,7 +178,7 @@ def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_
     for name in after:
         expected = here[name.replace("last", "now")][1]  # at rest both iterates are the same
         assert torch.equal(after[name][1], expected), name
-        assert torch.equal(after[name][::2], free[name][::2]), name
+        close_to_rounding(after[name][::2], free[name][::2])
     assert descent.state.fresh[1] == fresh[1]
     assert not torch.equal(after["rows now"][0], here["rows now"][0])
 
@@ -179,7 +187,7 @@ def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_
 @pytest.mark.parametrize("live", [(True, False, True), (False, True, False), (False, False, False)], ids=str)
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_the_forms_agree_when_not_all_replicas_are_live(make_problem, grouped, live, batch_size):
-    compiled, by_hand = Case(2, grouped, gamma=0.1, gamma_skip=0.2, batch_size=batch_size).pair(make_problem)
+    compiled, by_hand = Case(2, grouped, gamma=0.1, batch_size=batch_size).pair(make_problem)
     for descent in (compiled, by_hand):
         descent.run(3)
         descent.state.live.copy_(torch.tensor(live))
@@ -191,7 +199,7 @@ def test_the_forms_agree_when_not_all_replicas_are_live(make_problem, grouped, l
 
 @both_forms
 def test_a_replica_at_rest_waits_for_the_others_as_long_as_it_takes(make_problem, form):
-    descent = Case(dtype=torch.float32, hidden=(2,), gamma_skip=0.1).descent(make_problem)
+    descent = Case(dtype=torch.float32, hidden=(2,)).descent(make_problem)
     descent._advance = form(descent.state)
     descent.run(3)
     descent.state.live[0] = False
@@ -209,7 +217,7 @@ def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_n
     make_problem, form, grouped, batch_size
 ):
     out = (1, 3, 5)  # whole groups
-    whole = Case(2, grouped, R=1, gamma_skip=0.2, batch_size=batch_size, out=out).descent(make_problem)
+    whole = Case(2, grouped, R=1, batch_size=batch_size, out=out).descent(make_problem)
     keep = torch.tensor([j for j in range(D) if j not in out])
     narrow = Descent(whole.problem.only(keep), 1e-2, batch_size, torch.Generator().manual_seed(0))
     enter(narrow, Weights(whole.state.now.weights.rows[:, keep], whole.state.now.weights.upper), 100.0)
@@ -227,7 +235,7 @@ def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_n
 @pytest.mark.parametrize("R", [1, 3])
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
 def test_the_forms_agree_when_features_are_out_of_play(make_problem, o, grouped, R, batch_size):
-    case = Case(o, grouped, R, 0.1, 0.2, batch_size, out=(1, 3, 5))
+    case = Case(o, grouped, R, 0.1, batch_size, out=(1, 3, 5))
     compiled, by_hand = case.pair(make_problem)
     for _ in range(20):
         for descent in (compiled, by_hand):
@@ -240,7 +248,7 @@ def test_the_forms_agree_when_features_are_out_of_play(make_problem, o, grouped,
 
 def judged(make_problem, form, grouped: bool) -> tuple[Descent, torch.Tensor]:
     """Three replicas on their way, the bar then set so that the first rose by a fifth, the second by a hundredth."""
-    descent = Case(2, grouped, gamma=0.1, gamma_skip=0.2).descent(make_problem)
+    descent = Case(2, grouped, gamma=0.1).descent(make_problem)
     descent._advance = form(descent.state)
     descent.run(4)
     objective = torch.tensor(descent.look()[0].objective)
@@ -296,7 +304,7 @@ def test_a_step_after_a_rise_does_not_repeat_the_last_move(make_problem, form):
 @grouping
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(make_problem, form, grouped, dtype):
-    case = Case(2, grouped, gamma=0.1, gamma_skip=0.2, dtype=dtype)
+    case = Case(2, grouped, gamma=0.1, dtype=dtype)
     spoilt, sound = case.descent(make_problem), case.descent(make_problem)
     advance = form(spoilt.state)
     sound._advance = form(sound.state)
@@ -320,7 +328,7 @@ def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(mak
     after, others = numbers(spoilt.state), numbers(sound.state)
     for name, value in after.items():
         assert value.isfinite().all(), name
-        assert torch.equal(value[::2], others[name][::2]), name
+        close_to_rounding(value[::2], others[name][::2])
     spoilt._advance = advance
     spoilt.run(20)
     assert (spoilt.look()[0].objective < before["reached"].numpy()).all()

@@ -224,7 +224,6 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: boo
         n_outputs=network.n_outputs,
         groups=problem.groups,
         gamma=problem.gamma,
-        gamma_skip=problem.gamma_skip,
         learning_rate=learning_rate,
         seeking=seeking,
     )

@@ -3,7 +3,6 @@
 For every replica r with its own sample weights w, λ and M:
 
     minimise   Σ_i w_i ℓ(f(x_i), y_i) / Σ_i w_i  +  λ Σ_j c_j a_j ‖skip_j‖₂  +  γ ‖matrices above the first layer‖²
-               + γ_skip ‖skip‖²
     subject to ‖first_j‖∞ ≤ M ‖skip_j‖₂  for every feature (or group of features) j
 
 c_j are the prices of the features, the user's costs among them; a_j is 1 or, with an ``adaptive`` penalty, larger for
@@ -47,7 +46,6 @@ class Problem:
     costs: Tensor  # (d,)
     groups: Groups
     gamma: float = 0.0
-    gamma_skip: float = 0.0
     dropout: float = 0.0
     noise: Tensor | None = None  # (d,) standard deviations of what is added to each column, anew in every update
     adaptive: float = 0.0

@@ -39,7 +39,6 @@ class Training:
     costs: Floats  # (d,)
     ids: NDArray[np.int64] | None  # of groups
     gamma: float
-    gamma_skip: float
     adaptive: float
     hide: float
     learning_rate: float
@@ -92,7 +91,6 @@ class Training:
             costs=torch.from_numpy(self.costs[inputs]).to(values),
             groups=Groups(ids, len(inputs)),
             gamma=self.gamma,
-            gamma_skip=self.gamma_skip,
             adaptive=self.adaptive,
         )
         draw = torch.Generator(values.device).manual_seed(self.seeds[0])

@@ -82,7 +82,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         lambda_seq=None,
         path_multiplier=1.02,
         gamma=1e-4,
-        gamma_skip=0.0,
         dropout=0.0,
         batch_size=None,
         learning_rate=1e-3,
@@ -110,7 +109,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         self.lambda_seq = lambda_seq
         self.path_multiplier = path_multiplier
         self.gamma = gamma
-        self.gamma_skip = gamma_skip
         self.dropout = dropout
         self.batch_size = batch_size
         self.learning_rate = learning_rate

@@ -58,7 +58,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         lambda_seq=None,
         path_multiplier=1.02,
         gamma=1e-4,
-        gamma_skip=0.0,
         dropout=0.0,
         batch_size="auto",
         learning_rate=1e-3,
@@ -88,7 +87,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.lambda_seq = lambda_seq
         self.path_multiplier = path_multiplier
         self.gamma = gamma
-        self.gamma_skip = gamma_skip
         self.dropout = dropout
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -413,7 +411,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
             costs=tensor(costs),
             groups=Groups(None if ids is None else torch.from_numpy(ids).to(device), embedded.n_columns),
             gamma=float(self.gamma),
-            gamma_skip=float(self.gamma_skip),
             dropout=float(self.dropout),
             adaptive=adaptive,
             embedded=embedded.source,

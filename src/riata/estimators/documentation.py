@@ -48,8 +48,6 @@ hidden_dims : tuple of int, default=(100,)
     gamma : float, default=1e-4
         L2 penalty on the weights above the first layer. With 0 the problem has no minimiser for M > 0, and a path is defined
         by its number of updates.
-    gamma_skip : float, default=0
-        L2 penalty on the linear weights.
     dropout : float, default=0
         Share of hidden units that are dropped at each update.
     batch_size : int, "auto" or None, default="auto"

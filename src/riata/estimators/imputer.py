@@ -129,7 +129,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
         lambda_seq=None,
         path_multiplier=1.02,
         gamma=1e-4,
-        gamma_skip=0.0,
         learning_rate=1e-3,
         n_iters=(1500, None),
         patience=(150, 10),
@@ -158,7 +157,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
         self.lambda_seq = lambda_seq
         self.path_multiplier = path_multiplier
         self.gamma = gamma
-        self.gamma_skip = gamma_skip
         self.learning_rate = learning_rate
         self.n_iters = n_iters
         self.patience = patience
@@ -357,7 +355,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
             costs=costs,
             ids=ids,
             gamma=float(self.gamma),
-            gamma_skip=float(self.gamma_skip),
             adaptive=self._exponent(),
             hide=float(self.hide),
             learning_rate=float(self.learning_rate),

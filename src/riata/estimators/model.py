@@ -100,8 +100,7 @@ class PathModel(BaseEstimator):
         check.number("M", self.M, high=1e6)
         if not isinstance(self.adaptive, str) or self.adaptive != "auto":
             check.number("adaptive", self.adaptive, high=4)
-        for name in ("gamma", "gamma_skip"):
-            check.number(name, getattr(self, name))
+        check.number("gamma", self.gamma)
         check.number("learning_rate", self.learning_rate, above=True)
         check.number("val_size", self.val_size, high=0.9)
         check.one_of("refit", self.refit, (False, "warm", "scratch"))

@@ -45,7 +45,7 @@ class Advance:
         tiny = torch.finfo(state.loss.dtype).tiny ** 0.5
         self._settings = (
             state.n_outputs,
-            np.array([state.gamma, state.gamma_skip, state.learning_rate, eps, tiny], dtype=self._fixed[0].dtype),
+            np.array([state.gamma, state.learning_rate, eps, tiny], dtype=self._fixed[0].dtype),
         )
 
     def __call__(self) -> None:
@@ -90,14 +90,14 @@ def _advance(
             continue
         was_fresh = fresh[r]
         fresh[r] = False
-        size = now_rows.dtype.type((1 - MOMENTUM) * settings[2] * scale[r])
+        size = now_rows.dtype.type((1 - MOMENTUM) * settings[1] * scale[r])
         for g in range(len(starts) - 1):
             rows = members[starts[g] : starts[g + 1]]
             if active[r, rows[0]]:
-                alpha = _size_of_step(rows, now_rows[r], grad_rows[r], m_rows[r], size, o, settings[1])
+                alpha = _size_of_step(rows, grad_rows[r], m_rows[r], size)
                 norm = _move(rows, now_rows[r], last_rows[r], grad_rows[r], alpha, was_fresh, o)
                 last_norms[r, g] = _shrink(
-                    rows, last_rows[r], norm, alpha * price[r, g], M[r], now_norms[r, g], o, settings[4]
+                    rows, last_rows[r], norm, alpha * price[r, g], M[r], now_norms[r, g], o, settings[3]
                 )
         _step_upper(now_upper[r], last_upper[r], grad_upper[r], m_upper[r], is_matrix, size, was_fresh, settings[0])
 
@@ -107,13 +107,13 @@ def _judge(r, upper, norms, loss, reached, scale, fresh, live, price, is_matrix,
     """Adapt the size of the steps of one replica; say whether it moves, stays, or goes back."""
     if not live[r]:
         return _STAY
-    rounding = settings[3]
+    rounding = settings[2]
     if rounding < 0:
         return _MOVE
-    gamma, gamma_skip = settings[0], settings[1]
+    gamma = settings[0]
     objective = loss[r]
     for g in range(norms.shape[1]):
-        objective += (price[r, g] + gamma_skip * norms[r, g]) * norms[r, g]
+        objective += price[r, g] * norms[r, g]
     if gamma:
         total = loss.dtype.type(0)
         for i in range(upper.shape[1]):
@@ -134,14 +134,12 @@ def _judge(r, upper, norms, loss, reached, scale, fresh, live, price, is_matrix,
 
 
 @_compiled
-def _size_of_step(rows, now, grad, moments, size, o, gamma_skip):
-    """Complete the gradient of one group, update its average square, and return the step size of its rows."""
-    dtype = now.dtype.type
-    w = now.shape[1]
+def _size_of_step(rows, grad, moments, size):
+    """Update the average squared gradient of one group, and return the step size of its rows."""
+    dtype = grad.dtype.type
+    w = grad.shape[1]
     total = dtype(0)
     for j in rows:
-        for c in range(o):
-            grad[j, c] += dtype(2) * gamma_skip * now[j, c]
         for c in range(w):
             total += grad[j, c] * grad[j, c]
     average = total / dtype(len(rows) * w)

@@ -41,7 +41,7 @@ class Advance:
         self._mode = torch.zeros(R, dtype=torch.int32, device=state.scale.device)
         limits = torch.finfo(state.loss.dtype)
         rate = (1 - constants.MOMENTUM) * state.learning_rate
-        numbers = [state.gamma, state.gamma_skip, rate, constants.ROUNDING * limits.eps, limits.tiny**0.5]
+        numbers = [state.gamma, rate, constants.ROUNDING * limits.eps, limits.tiny**0.5]
         self._settings = state.scale.new_tensor(numbers)  # as arguments they would be rounded to single precision
         self._tile_outputs = triton.next_power_of_2(self._outputs)
         self._tile_hidden = triton.next_power_of_2(self._hidden)
@@ -66,7 +66,7 @@ class Advance:
         state = self.state
         now, last, (R, d, p), G = state.now, state.last, self._shape, state.groups.n_groups
         if state.seeking and G > _WIDE:
-            torch.sum((state.price + state.gamma_skip * now.norms) * now.norms, -1, out=self._extra)
+            torch.sum(state.price * now.norms, -1, out=self._extra)
         _judge[(R,)](
             state.loss, state.reached, state.scale, state.fresh, state.live, state.price, now.norms, now.weights.upper,
             state.is_matrix, self._extra, self._settings, self._size, self._momentum, self._mode, G, p,
@@ -106,7 +106,7 @@ def _judge(
     repeat = tl.load(fresh + r) == 0
     step = tl.load(scale + r)
     one = tl.full((), 1, step.dtype)
-    gamma, gamma_skip, rate = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
+    gamma, rate = tl.load(settings), tl.load(settings + 1)
     bad = alive & (step != step)
     if SEEKING:
         lane = tl.arange(0, BLOCK)
@@ -114,7 +114,7 @@ def _judge(
         if ROWS:
             inside = lane < G
             norm = tl.load(norms + r * G + lane, mask=inside, other=0)
-            total += (tl.load(price + r * G + lane, mask=inside, other=0) + gamma_skip * norm) * norm
+            total += tl.load(price + r * G + lane, mask=inside, other=0) * norm
         for start in range(0, p, BLOCK):
             inside = start + lane < p
             weight = tl.load(upper + r * p + start + lane, mask=inside, other=0)
@@ -123,7 +123,7 @@ def _judge(
         before = tl.load(reached + r)
         level = tl.abs(before)
         rise = objective - before
-        rose = alive & ((rise <= tl.load(settings + 3) * level) == 0)  # also where it is not a number
+        rose = alive & ((rise <= tl.load(settings + 2) * level) == 0)  # also where it is not a number
         bad = alive & ((rise <= TOO_HIGH * level) == 0)
         factor = tl.where(bad, one * TAKE_BACK, tl.where(rose, one * SHRINK, one * GROW))
         step = tl.where(alive, step * factor, step)
@@ -167,7 +167,7 @@ def _move_rows(
 ):  # fmt: skip
     """Move a few rows; all loads come before the first use of any, so that the device waits for memory once."""
     what, again, rate, m = tl.load(mode), tl.load(momentum), tl.load(size), tl.load(M)
-    gamma_skip, tiny = tl.load(settings + 1), tl.load(settings + 4)
+    tiny = tl.load(settings + 3)
     row = start + tl.arange(0, ROWS)
     on = (row < stop) & (tl.load(active + row, mask=row < stop, other=0) != 0)
     if what != BACK:
@@ -185,7 +185,6 @@ def _move_rows(
             cost = tl.load(price + row, mask=on, other=0)
             l_first = tl.load(last + at_k, mask=here_k & (again > 0), other=0)  # not even read where it is not needed
             l_skip = tl.load(last + at_o, mask=here_o & (again > 0), other=0)
-            g_skip += 2 * gamma_skip * skip
             square = (tl.sum(g_skip * g_skip, 1) + _sum(g_first * g_first)) / (outputs + hidden)
             moment = tl.where(old == 0, square, square + MEMORY * (old - square))
             tl.store(moments + row, moment, mask=on)  # here: past it the compiler may not put off the loads
@@ -245,7 +244,6 @@ def _move_groups(
         if what == MOVE:
             slope = tl.load(gradient + at, mask=here, other=0)
             before = tl.load(last + at, mask=here & (again > 0), other=0)
-            slope += tl.where(is_skip, 2 * tl.load(settings + 1) * tile, 0.0)
             square = tl.sum(slope * slope) / ((end - begin) * width)
             old = tl.load(moments + leader)
             moment = tl.where(old == 0, square, square + MEMORY * (old - square))
@@ -257,7 +255,7 @@ def _move_groups(
             norm = tl.where(single, tl.sum(tl.abs(skip)), tl.sqrt(tl.sum(skip * skip)))
             first = tl.where(is_skip, 0.0, tl.abs(tile))
             beta = _root_of_one(first, norm - alpha * tl.load(price + r * G + g), m, beta)
-            lost = (norm < tl.load(settings + 4)) & (beta > norm)
+            lost = (norm < tl.load(settings + 3)) & (beta > norm)
             factor = tl.where(lost | (norm == 0), 0.0, beta / tl.where(norm == 0, 1.0, norm))
             tile = tl.where(is_skip, tile * factor, tl.minimum(tl.maximum(tile, -m * beta), m * beta))
             tile = tl.where(lost & (i == 0) & (c == 0), beta, tile)

@@ -18,8 +18,6 @@ def penalty(state: State) -> Tensor:
     total = (state.price * now.norms).sum(-1)
     if state.gamma:
         total = total + state.gamma * (now.weights.upper.square() @ state.is_matrix)
-    if state.gamma_skip:
-        total = total + state.gamma_skip * now.norms.square().sum(-1)
     return total
 
 
@@ -55,8 +53,6 @@ def _judge(state: State) -> tuple[Tensor, Tensor]:
 def _step_rows(state: State, size: Tensor, fresh: Tensor, moving: Tensor, back: Tensor) -> None:
     now, last, groups, o = state.now, state.last, state.groups, state.n_outputs
     gradient = torch.where(state.active.unsqueeze(-1), state.gradient.rows, 0.0)
-    if state.gamma_skip:
-        gradient[..., :o].add_(now.weights.rows[..., :o], alpha=2 * state.gamma_skip)
     average = groups.spread(groups.mean(gradient.square().mean(-1)))
     moments = _blend(state.moments.rows, average, moving.unsqueeze(-1) & state.active)
     alpha = size.unsqueeze(-1) / (groups.lead(moments).sqrt() + TINY)  # (R, G)

@@ -45,7 +45,6 @@ class State:
     n_outputs: int  # o: the first so many entries of a row are its skip part
     groups: Groups
     gamma: float
-    gamma_skip: float
     learning_rate: float
     seeking: bool  # whether the size of the steps is found or stays
     turn: int = 0
