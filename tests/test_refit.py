@@ -321,6 +321,14 @@ def test_a_loss_that_is_too_high_by_chance_does_not_end_the_search():
     assert path[choose.fewest(path, lambda point: point)].n_selected == 8
 
 
+def test_two_hopeless_losses_in_a_row_end_the_search():
+    level = {64: 1.0, 32: 1.0, 16: 1.5, 8: 1.6, 4: 1.7, 2: 1.8, 1: 1.9, 0: 2.0}
+    path, visited = path_of({k: np.full(40, v) for k, v in level.items()}), []
+    chosen = path[choose.fewest(path, lambda point: visited.append(point.n_selected) or point)]
+    assert chosen.n_selected == 32
+    assert min(visited) == 8
+
+
 def test_a_small_share_of_what_the_best_point_explains_may_be_given_up():
     for excess, k in ((0.0049, 4), (0.0051, 8)):
         path = path_of({16: np.ones(40), 8: np.ones(40), 4: np.full(40, 1 + excess), 0: np.full(40, 2.0)})

@@ -13,6 +13,7 @@ __all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_st
 
 _FEW = 30  # validation rows below which a standard error says little
 _COARSE = 0.6  # ratio of one number of features that is tried to the last
+_HOPELESS = 3  # times as much as is allowed: two such losses in a row end the search
 _FINE = 0.9  # numbers of features nearer to each other than this ratio are not told apart
 TOLERANCE = 0.005  # share of what the best model explains that may be given up for fewer features
 
@@ -65,41 +66,44 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
 
     loss(k) ≤ best + max(standard error of the difference, 0.005 × (loss of the sparsest point − best)).
 
-    With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves down
-    to the sparsest; bisection between the fewest that are close and the next number finds the rest. All of these
-    numbers are tried because losses go up and down with every refit: one that is not close says little about the fewer.
+    With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves until
+    two in a row exceed the best by three times as much; bisection between the fewest that are close and the next number
+    finds the rest. One number that is not close says little about fewer: losses go up and down with every refit.
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
     found: dict[int, Point] = {}
 
-    def close(i: int) -> bool:
+    def excess(i: int) -> float:
         if i not in found:
             found[i] = refit(path[positions[i]]) if refit else path[positions[i]]
-        return _is_close(found[i], list(found.values()), path)
+        return _excess(found[i], list(found.values()), path)
 
-    tried = [0]
-    for i in range(1, len(positions)):
-        if not refit or counts[positions[i]] <= _COARSE * counts[positions[tried[-1]]]:
-            tried.append(i)
-    for i in tried:
-        close(i)
-    good = max((i for i in tried if close(i)), default=0)
+    tried: list[int] = []
+    for i in range(len(positions)):
+        if tried and refit and counts[positions[i]] > _COARSE * counts[positions[tried[-1]]]:
+            continue
+        tried.append(i)
+        if min(excess(j) for j in tried[-2:]) > _HOPELESS:
+            break
+    good = max((i for i in tried if excess(i) <= 1), default=0)
     bad = min((i for i in tried if i > good), default=good)
     while bad - good > 1 and counts[positions[bad]] < _FINE * counts[positions[good]]:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if close(middle) else (good, middle)
-    return positions[max((i for i in found if close(i)), default=0)]
+        good, bad = (middle, bad) if excess(middle) <= 1 else (good, middle)
+    return positions[max((i for i in found if excess(i) <= 1), default=0)]
 
 
-def _is_close(point: Point, others: list[Point], path: Path) -> bool:
-    """Compare a point with the best of some others."""
+def _excess(point: Point, others: list[Point], path: Path) -> float:
+    """Return by how much a loss exceeds the best of some points, in units of what is allowed."""
     best = min(others, key=lambda other: other.val_loss)
-    worst = path[-1]
+    if point is best:
+        return 0.0
     if path.val_weights is None or point.val_losses is None or best.val_losses is None:
-        return point is best
+        return np.inf
     difference, error = mean_and_error(point.val_losses - best.val_losses, path.val_weights)
-    return difference <= max(error, TOLERANCE * (worst.val_loss - best.val_loss))
+    allowed = max(error, TOLERANCE * (path[-1].val_loss - best.val_loss))
+    return difference / allowed if allowed > 0 else 0.0 if difference <= 0 else np.inf
 
 
 def best(path: Path) -> int:
