@@ -89,7 +89,7 @@ def test_score_is_one_less_the_share_of_squares_that_is_missed(fitted):
 def test_groups_leave_together_and_free_columns_stay(fitted):
     _, X = fitted
     groups = [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
-    model = LassoNetAutoencoder(**FAST, groups=groups).fit(X)
+    model = LassoNetAutoencoder(**FAST, feature_groups=groups).fit(X)
     for point in model.path_:
         assert all(len(set(point.selected[group])) == 1 for group in groups)
     free = LassoNetAutoencoder(**FAST, feature_costs={5: 0}).fit(X)

@@ -178,10 +178,6 @@ def test_names_of_columns_need_columns_with_names():
     refused(LassoNetClassifier, feature_groups=[["age", "dose"], ["height", "weight"]], match="use positions")
 
 
-def test_groups_go_by_one_name_at_a_time():
-    refused(LassoNetClassifier, groups=[0, 0, 1, 1], feature_groups=[0, 0, 1, 1], match="give one of them")
-
-
 @pytest.mark.parametrize(
     ("params", "match"),
     [

@@ -126,7 +126,7 @@ def test_the_slope_of_an_expanded_column_is_the_average_over_its_pieces(table):
 def test_groups_and_costs_are_those_of_the_columns():
     target = (X[:, 0] + X[:, 1] > 0).astype(int)
     model = LassoNetClassifier(
-        **QUICK, preprocessing="piecewise", groups=[0, 0, 1, 1, 2, 2], feature_costs={4: 0, 5: 0}
+        **QUICK, preprocessing="piecewise", feature_groups=[0, 0, 1, 1, 2, 2], feature_costs={4: 0, 5: 0}
     ).fit(X, target)
     for point in model.path_:
         assert point.selected[0] == point.selected[1]

@@ -708,7 +708,7 @@ def grouped():
 @pytest.mark.parametrize(
     "params",
     [
-        {"groups": [7, 2, 2, 5, 5, 2, 7, 7]},
+        {"feature_groups": [7, 2, 2, 5, 5, 2, 7, 7]},
         {"feature_groups": ["c", "a", "a", "b", "b", "a", "c", "c"]},
         {"feature_groups": [[1, 2, 5], [3, 4], [0, 6, 7]]},
         {"feature_groups": [list(NAMES[[1, 2, 5]]), NAMES[[3, 4]], pd.Index(NAMES[[0, 6, 7]])]},

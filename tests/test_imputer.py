@@ -269,7 +269,7 @@ def test_columns_restrict_the_inputs():
 def test_groups_leave_together_and_free_columns_stay():
     gaps = with_gaps(plane(60))
     groups = [[0, 1], [2, 3, 4], [5], [6, 7]]
-    for point in LassoNetImputer(**FAST, groups=groups).fit(gaps).path_:
+    for point in LassoNetImputer(**FAST, feature_groups=groups).fit(gaps).path_:
         assert all(len(set(point.selected[group])) == 1 for group in groups)
     assert all(point.selected[2] for point in LassoNetImputer(**FAST, feature_costs={2: 0}).fit(gaps).path_)
 

@@ -537,20 +537,18 @@ def test_groups_of_the_estimator_are_those_of_the_selector(monkeypatch):
     spied = LassoNetRegressor.fit
 
     def fit(self, X, y):
-        given.append((self.feature_groups, self.groups))
+        given.append(self.feature_groups)
         return spied(self, X, y)
 
     monkeypatch.setattr(LassoNetRegressor, "fit", fit)
     labels = [f"pair {p:02d}" for p in PAIRS]
     selectors = [
         KnockoffSelector(LassoNetRegressor(**QUICK, feature_groups=labels), n_fits=1, random_state=0),
-        KnockoffSelector(LassoNetRegressor(**QUICK, groups=labels), n_fits=1, random_state=0),
         KnockoffSelector(LassoNetRegressor(**QUICK), feature_groups=labels, n_fits=1, random_state=0),
     ]
     fits = [selector.fit(X, y) for selector in selectors]
-    for selector, (groups, other) in zip(fits, given, strict=True):
+    for selector, groups in zip(fits, given, strict=True):
         assert np.array_equal(groups, np.append(PAIRS, PAIRS + 15))
-        assert other is None
         assert np.array_equal(selector.statistics_, fits[0].statistics_)
 
 

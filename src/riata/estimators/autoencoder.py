@@ -89,7 +89,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         patience=(100, 10),
         tol=1e-5,
         val_size=0.2,
-        groups=None,
         feature_groups=None,
         feature_costs=None,
         n_features_to_select=None,
@@ -116,7 +115,6 @@ class LassoNetAutoencoder(BaseLassoNet):
         self.patience = patience
         self.tol = tol
         self.val_size = val_size
-        self.groups = groups
         self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.n_features_to_select = n_features_to_select

@@ -65,7 +65,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         patience=(50, 10),
         tol=1e-4,
         val_size=0.2,
-        groups=None,
         feature_groups=None,
         feature_costs=None,
         n_features_to_select=None,
@@ -94,7 +93,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.patience = patience
         self.tol = tol
         self.val_size = val_size
-        self.groups = groups
         self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.n_features_to_select = n_features_to_select
@@ -141,7 +139,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         grid, dense, sparse = self._settings()
         X, target, weights = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
-        ids = check.groups(self._given_groups(), names, self.n_features_in_)
+        ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
         draw = check_random_state(self.random_state)

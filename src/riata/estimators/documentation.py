@@ -67,9 +67,9 @@ hidden_dims : tuple of int, default=(100,)
         and left, once no feature outside the model wants in. Plays no part where ``n_iters`` ends a point sooner.
     val_size : float, default=0.2
         Share of the rows held out to validate on; 0 for none.
-    groups, feature_groups : sequence, optional
+    feature_groups : sequence, optional
         Features that enter and leave together: one label per feature, or lists of columns (positions or names) that cover
-        each feature once. Two names for one parameter. A group of p columns has √p times the penalty weight of one column, and
+        each feature once. A group of p columns has √p times the penalty weight of one column, and
         up to 2p times (8p where columns far outnumber samples) where it shows no effect.
     feature_costs : array-like or dict, optional
         Penalty weight of each feature, 1 by default: 0 keeps it always, larger drop it sooner. A dict maps columns to them.

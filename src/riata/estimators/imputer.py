@@ -134,7 +134,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
         patience=(150, 10),
         tol=1e-3,
         val_size=0.1,
-        groups=None,
         feature_groups=None,
         feature_costs=None,
         n_features_to_select=None,
@@ -162,7 +161,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
         self.patience = patience
         self.tol = tol
         self.val_size = val_size
-        self.groups = groups
         self.feature_groups = feature_groups
         self.feature_costs = feature_costs
         self.n_features_to_select = n_features_to_select
@@ -344,7 +342,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def _training(self, gaps: Gaps, stopping: Stopping, seeds: NDArray[np.int64], progress: PathProgress) -> Training:
         """Check what concerns single columns, and put together all that training takes."""
         names = getattr(self, "feature_names_in_", None)
-        ids = check.groups(self._given_groups(), names, self.n_features_in_)
+        ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
         return Training(

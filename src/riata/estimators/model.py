@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -138,8 +138,3 @@ class PathModel(BaseEstimator):
 
     def _device(self) -> torch.device:
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-    def _given_groups(self) -> Any:
-        if self.groups is not None and self.feature_groups is not None:
-            raise ValueError("groups is another name for feature_groups: give one of them")
-        return self.feature_groups if self.groups is None else self.groups

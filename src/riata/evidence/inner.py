@@ -25,10 +25,10 @@ def last_step(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def given(estimator: Any, *names: str) -> Any:
-    """Return the first of these parameters that an estimator, or a part of it, is given; None without any."""
+def given(estimator: Any, name: str) -> Any:
+    """Return a parameter that an estimator, or a part of it, is given; None without any."""
     known = {key.rpartition("__")[-1]: value for key, value in estimator.get_params().items() if value is not None}
-    return next((known[name] for name in names if name in known), None)
+    return known.get(name)
 
 
 def random(estimator: Any) -> bool:

@@ -217,7 +217,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         names, d = getattr(self, "feature_names_in_", None), self.n_features_in_
         given = self.feature_groups
         if given is None:
-            given = inner.given(self.estimator, "feature_groups", "groups")
+            given = inner.given(self.estimator, "feature_groups")
         grouped = check.groups(given, names, d)
         weights = inner.given(self.estimator, "feature_costs")
         costs = None if weights is None else check.costs(weights, names, d, grouped)[source[used]]
@@ -362,13 +362,10 @@ def _adapted(estimator: Any, columns: _Columns, random: np.random.Generator) -> 
     """Return a fresh copy with seeds of its own that knows about twice as many columns."""
     model = inner.seeded(estimator, random)
     settings: dict[str, Any] = {}
-    given = model.get_params()
-    for key in given:
+    for key in model.get_params():
         name = key.rpartition("__")[-1]
         if name == "feature_groups" and columns.grouped:
             settings[key] = np.append(columns.ids, columns.ids + len(columns.live))
-            if (other_name := key.removesuffix("feature_groups") + "groups") in given:
-                settings[other_name] = None
         elif name == "feature_costs" and columns.costs is not None:
             settings[key] = np.tile(columns.costs, 2)
         elif name == "categorical_features":

@@ -211,7 +211,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         """Return the group of each column."""
         given = self.feature_groups
         if given is None:
-            given = inner.given(self.estimator, "feature_groups", "groups")
+            given = inner.given(self.estimator, "feature_groups")
         ids = check.groups(given, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return np.arange(self.n_features_in_) if ids is None else ids
 
