@@ -110,7 +110,7 @@ def test_the_summary_holds_the_settings_and_the_results(everything):
     summary, results = summary_of(out), pd.read_csv(out / "cv.csv")
     assert summary["estimator"] == "LassoNetClassifierCV"
     folds = summary["cv"]
-    row = results[(results["lambda_"] == folds["lambda"]) & (results["refit"] == folds["refit"])].iloc[0]
+    row = results[(results["lambda_"] == folds["lambda"])].iloc[0]
     assert (folds["folds"], folds["score"]) == (3, "accuracy")
     best = results.sort_values(["mean_test_score", "n_selected"], ascending=[False, True]).iloc[0]
     assert folds["n_selected"] <= row["n_selected"]

@@ -25,7 +25,6 @@ from riata import (
 from riata.estimators import folds
 
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
-WAYS = ("warm", "scratch")
 
 
 @pytest.fixture(scope="module")
@@ -45,19 +44,20 @@ def fitted(cancer):
     return LassoNetClassifierCV(cv=3, **QUICK).fit(*cancer)
 
 
-def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatch):
+@pytest.mark.parametrize("refit", ["warm", "scratch"])
+def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatch, refit):
     """A replica sees its fold's training rows and nothing else: the plain estimator on these rows gives the same."""
     seen = []
     plain = LassoNetClassifier.fit
     monkeypatch.setattr(LassoNetClassifier, "fit", lambda self, *args: seen.append(clone(self)) or plain(self, *args))
     X, y = cancer
     folds = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
-    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **{**QUICK, "refit": WAYS}).fit(X, y)
+    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **{**QUICK, "refit": refit}).fit(X, y)
     replica = LassoNetClassifier(**seen[1].get_params())
     results = model.cv_results_
     for i, (fit, test) in enumerate(folds):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
-            alone = clone(replica).set_params(select=row.lambda_, refit=row.refit).fit(X[fit], y[fit])
+            alone = clone(replica).set_params(select=row.lambda_, refit=refit).fit(X[fit], y[fit])
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
 
@@ -146,7 +146,6 @@ def test_of_several_lines_the_one_with_the_fewest_features_is_taken(fitted):
     results = pd.DataFrame(
         {
             "candidate": [0, 0, 1, 1, 2],
-            "refit": "warm",
             "n_selected": [20.0, 10, 16, 12, 11],
             "mean_test_score": [0.92, 0.82, 0.9, 0.8, 0.7],
             "se_test_score": 0.03,
@@ -290,40 +289,17 @@ def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monk
     assert fitted.at(lambda_=fitted.lambda_).point_ is fitted.point_
 
 
-def test_ways_of_refitting_are_searched(cancer, fitted):
-    model = LassoNetClassifierCV(cv=3, **{**QUICK, "refit": WAYS, "select": "best"}).fit(*cancer)
-    results = model.cv_results_
-    warm, scratch = (results[results["refit"] == way].reset_index(drop=True) for way in WAYS)
-    assert len(warm) + len(scratch) == len(results)
-    shared = ["lambda_", "n_selected"]  # of one path
-    pd.testing.assert_frame_equal(warm[shared], scratch[shared])
-    assert not warm["mean_test_score"].equals(scratch["mean_test_score"])
-    pd.testing.assert_frame_equal(fitted.cv_results_, warm)  # as in company
-    assert model.refit_ == results["refit"][model.cv_index_]
-    assert model.cv_score_ == results["mean_test_score"].max()
-
-
 def test_points_are_scored_where_enough_has_changed_and_more_often_where_few_features_are_left():
     quick = {**QUICK, "path_multiplier": 1.02, "val_size": 0, "select": 0.0}
     path = LassoNetClassifier(**quick).fit(*load_digits(return_X_y=True)).path_
     counts = dict(zip(path.lambdas, path.n_selected, strict=True))
-    scored, (much, little) = folds._worth_scoring(path, WAYS), (0.9, 0.95)
+    scored, (much, little) = folds._worth_scoring(path, "warm"), (0.9, 0.95)
     for above, below in pairwise(scored):
         share = much if counts[above] > counts[0] / 2 else little
         assert counts[below] <= share * counts[above]
         between = [count for lambda_, count in counts.items() if above < lambda_ < below]
         assert all(count > share * counts[above] for count in between)
-    assert folds._worth_scoring(path, (False,)) == tuple(path.lambdas)
-
-
-@pytest.mark.parametrize("rule", [{"n_features_to_select": 2}, {"select": 0.5}])
-def test_at_a_given_place_the_better_way_is_taken(cancer, rule):
-    model = LassoNetClassifierCV(cv=2, **{**QUICK, "refit": WAYS, **rule}).fit(*cancer)
-    chosen = model.cv_results_.loc[model.cv_index_]
-    ways = model.cv_results_[model.cv_results_["lambda_"] == chosen["lambda_"]]
-    assert len(ways) == 2
-    assert chosen["mean_test_score"] == ways["mean_test_score"].max()
-    assert model.refit_ == chosen["refit"]
+    assert folds._worth_scoring(path, False) == tuple(path.lambdas)
 
 
 def test_without_refit_scores_are_of_the_penalised_networks(cancer):
@@ -344,8 +320,7 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
         ({"select": "2se"}, "select"),
         ({"scoring": ["accuracy", "roc_auc"]}, "one scorer"),
         ({"n_features_to_select": 23}, "n_features_to_select"),
-        ({"refit": ("warm", "cold")}, "refit must be one of"),
-        ({"refit": ()}, "at least one way"),
+        ({"refit": ("warm", "scratch")}, "refit must be one of"),
         ({"refit": None}, "refit must be one of"),
     ],
 )

@@ -107,7 +107,7 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw cross-validated scores against the number of features, with the chosen point and the best one marked.
 
     The line goes through the highest score for each number of features, a mean over the folds as well; the band is one
-    standard error to either side of it. Networks and ways of training again that were not chosen are thin grey lines.
+    standard error to either side of it. Networks that were not chosen are thin grey lines.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ def plot_cross_validation(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     ax = _axes() if ax is None else ax
     chosen = model.cv_results_.loc[model.cv_index_]
-    for network, results in model.cv_results_.groupby(["M", "hidden_dims", "refit"], sort=False):
+    for network, results in model.cv_results_.groupby(["M", "hidden_dims"], sort=False):
         highest = results.sort_values("mean_test_score", ascending=False).drop_duplicates("n_selected")
         line = highest.sort_values("n_selected")
         counts, scores, errors = (line[name].to_numpy() for name in ("n_selected", "mean_test_score", "se_test_score"))
-        if network != (chosen["M"], chosen["hidden_dims"], chosen["refit"]):
+        if network != (chosen["M"], chosen["hidden_dims"]):
             ax.plot(counts, scores, color=GREY, linewidth=1, zorder=1)
             continue
         ax.fill_between(counts, scores - errors, scores + errors, color=BLUE, alpha=0.16, linewidth=0)

@@ -234,7 +234,6 @@ def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
         "standard_error": model.cv_score_se_,
         "lambda": model.cv_results_["lambda_"][model.cv_index_],
         "n_selected": model.cv_n_selected_,
-        "refit": model.refit_,
     }
 
 

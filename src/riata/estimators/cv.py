@@ -24,7 +24,7 @@ from riata import check
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import Candidate, Choice, Fold, Rows, Way
+from riata.estimators.folds import Candidate, Choice, Fold, Rows
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -70,14 +70,14 @@ class CrossValidated(Supervised):
         estimators = self._estimators(seed)
         splits = self._splits(rows, groups, seed)
         scorer = self._scorer()
-        candidates = self._candidates(estimators, self._given_ways(), rows)
+        candidates = self._candidates(estimators, rows)
         results = self._results(candidates, rows, splits, scorer)
         choice = self._choose(results)
         row: Any = results.loc[choice.row]
         final = clone(candidates[row["candidate"]].estimator).set_params(
             select=float(row["lambda_"]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
-            refit=row["refit"],
+            refit=self.refit,
             verbose=self.verbose,
         )
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
@@ -88,7 +88,7 @@ class CrossValidated(Supervised):
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
         self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
         self.cv_score_se_ = float(row["se_test_score"])
-        self.M_, self.hidden_dims_, self.refit_ = float(final.M), final.hidden_dims, final.refit
+        self.M_, self.hidden_dims_ = float(final.M), final.hidden_dims
         return self
 
     def path(  # type: ignore[override]
@@ -112,6 +112,7 @@ class CrossValidated(Supervised):
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""
+        check.one_of("refit", self.refit, (False, "warm", "scratch"))
         shapes = [()] if self.network is not None else _shapes(self.hidden_dims)
         strengths = list(self.M) if isinstance(self.M, Iterable) else [self.M]
         if not shapes or not strengths:
@@ -126,16 +127,6 @@ class CrossValidated(Supervised):
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
-
-    def _given_ways(self) -> tuple[Way, ...]:
-        """Return the ways to refit."""
-        several = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
-        ways = tuple(self.refit if several else [self.refit])
-        for way in ways:
-            check.one_of("refit", way, (False, "warm", "scratch"))
-        if not ways:
-            raise ValueError("refit must be False or hold at least one way to refit")
-        return ways
 
     def _splits(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
@@ -154,12 +145,12 @@ class CrossValidated(Supervised):
             raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
         return check_scoring(self._single(), self.scoring)
 
-    def _candidates(self, estimators: Sequence[Supervised], ways: tuple[Way, ...], rows: Rows) -> list[Candidate]:
+    def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
-        return [folds.candidate(*each, ways) for each in zip(whole, ahead, strict=True)]
+        return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Rows, splits: Sequence[Fold], scorer: Any
@@ -187,19 +178,18 @@ class CrossValidated(Supervised):
             raise ValueError(
                 "no fold has a score: check that scoring suits the target, and that folds are large enough"
             )
-        alike = ["candidate", "refit"]
         if self.n_features_to_select is not None:
             away = (results["n_selected"] - self.n_features_to_select).abs()
-            return folds.best(results.loc[away.groupby([results[name] for name in alike], sort=False).idxmin()])
+            return folds.best(results.loc[away.groupby(results["candidate"], sort=False).idxmin()])
         if not isinstance(self.select, str):
             reached = results[results["lambda_"] <= self.select * (1 + 1e-9)]
-            return folds.best(reached.groupby(alike, sort=False).tail(1))
+            return folds.best(reached.groupby("candidate", sort=False).tail(1))
         if self.select == "best":
             return folds.best(results)
         lowest = self._lowest(results)
         if np.isnan(lowest):
             raise ValueError('select="1se" needs at least two folds: give more, or select="best"')
-        lines = (line for _, line in results.groupby(alike, sort=False))
+        lines = (line for _, line in results.groupby("candidate", sort=False))
         fewest = [folds.fewest(line, lowest) for line in lines if line["mean_test_score"].max() >= lowest]
         return min(fewest, key=lambda choice: (choice.n_selected, -choice.score))
 

@@ -110,10 +110,10 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
         folds; for accuracy, not less than a share of that many rows has by chance. Between numbers of features that have
         a score it is taken from a straight line.
-    refit : {"warm", "scratch", False} or sequence of these, default="warm"
+    refit : {"warm", "scratch", False}, default="warm"
         Score models that are refitted on their features without a penalty, from the point's weights or from new ones, and
-        refit the chosen one so; of several ways the best is chosen. A penalised network loses accuracy to its penalty before
-        it does to missing features, so False keeps more features; it is several times as fast.
+        refit the chosen one so. A penalised network loses accuracy to its penalty before it does to missing features, so
+        False keeps more features; it is several times as fast.
     val_size : float, default=0.2
         Share of all rows held out on the first path, which says which λ to visit and how long to train the dense model. It
         is drawn without regard to ``groups``.
@@ -123,7 +123,7 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
 
 _CV_ATTRIBUTES = """\
 cv_results_ : DataFrame
-        One row for each candidate and λ: ``hidden_dims``, ``M``, ``refit``, ``lambda_``, the mean number of features over folds
+        One row for each candidate and λ: ``hidden_dims``, ``M``, ``lambda_``, the mean number of features over folds
         ``n_selected``, ``mean_test_score``, ``se_test_score`` and the scores of all folds, ``split0_test_score`` and so on.
     cv_index_ : int
         The chosen row of ``cv_results_``.
@@ -133,7 +133,7 @@ cv_results_ : DataFrame
     cv_score_, cv_score_se_ : float
         Mean score over folds with so many features, and the standard error of the chosen row. The choice was made by these
         scores: for a score that nothing was chosen by, hold rows out.
-    M_, hidden_dims_, refit_ : float, tuple of int, str or False
+    M_, hidden_dims_ : float, tuple of int
         The chosen ones."""
 
 _REGRESSION_LOSS = """\

@@ -22,7 +22,6 @@ _LESS = (0.9, 0.95)
 _ROUNDING = 1e-9  # of a number of features
 
 Indices = NDArray[np.int64]
-Way = str | bool
 
 
 class Rows(NamedTuple):
@@ -39,11 +38,11 @@ class Rows(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An estimator for replicas, which knows its λ, those of them to score, and how to train them again for that."""
+    """An estimator for replicas, which knows its λ, those of them to score, and how to refit them for that."""
 
     estimator: Supervised
     scored: tuple[float, ...]
-    ways: tuple[Way, ...]
+    refit: str | bool
 
 
 class Fold(NamedTuple):
@@ -66,7 +65,7 @@ class Choice(NamedTuple):
 class Scores(NamedTuple):
     """What one fold says of one candidate, as far as its path was followed."""
 
-    score: NDArray[np.float64]  # (λ, ways)
+    score: NDArray[np.float64]  # (λ,)
     n_selected: Indices  # (λ,)
 
 
@@ -88,10 +87,8 @@ def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, sc
     model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
     points = [model.path_[choose.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
-    found = [
-        [float(scorer(model.load(model.refitted(point, way)), test.X, test.y, **weights)) for way in candidate.ways]
-        for point in points
-    ]
+    refitted = (model.load(model.refitted(point, candidate.refit)) for point in points)
+    found = [float(scorer(each, test.X, test.y, **weights)) for each in refitted]
     return Scores(np.array(found), np.array([point.n_selected for point in points]))
 
 
@@ -104,7 +101,7 @@ def _weighs(scorer: Any) -> bool:
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...]) -> Candidate:
+def candidate(estimator: Supervised, first: Path, refit: str | bool) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
     per_lambda = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
@@ -115,12 +112,12 @@ def candidate(estimator: Supervised, first: Path, ways: tuple[Way, ...]) -> Cand
         patience=(None, patience),
         val_size=0,
     )
-    return Candidate(replica, _worth_scoring(first, ways), ways)
+    return Candidate(replica, _worth_scoring(first, refit), refit)
 
 
-def _worth_scoring(path: Path, ways: tuple[Way, ...]) -> tuple[float, ...]:
+def _worth_scoring(path: Path, refit: str | bool) -> tuple[float, ...]:
     """Return the λ at which enough features have left since the last one; all of them, if points are taken as they are."""
-    if not any(ways):
+    if not refit:
         return tuple(map(float, path.lambdas))
     much, little = _LESS
     scored, last = [], np.inf
@@ -141,16 +138,15 @@ def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
 
 
 def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
-    """One row for each way and λ of a candidate that all folds have come to."""
+    """One row for each λ of a candidate that all folds have come to."""
     n = min(len(fold.n_selected) for fold in folds)
-    found = np.array([fold.score[:n].T.ravel() for fold in folds])  # (folds, ways and λ)
-    counts = np.tile([fold.n_selected[:n] for fold in folds], len(candidate.ways))
+    found = np.array([fold.score[:n] for fold in folds])  # (folds, λ)
+    counts = np.array([fold.n_selected[:n] for fold in folds])
     return pd.DataFrame(
         {
             "hidden_dims": [candidate.estimator.hidden_dims] * found.shape[1],
             "M": float(candidate.estimator.M),
-            "refit": np.repeat(np.array(candidate.ways, dtype=object), n),
-            "lambda_": np.tile(candidate.scored[:n], len(candidate.ways)),
+            "lambda_": candidate.scored[:n],
             "n_selected": counts.mean(axis=0),
             "mean_test_score": found.mean(axis=0),
             "se_test_score": found.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan,
