@@ -39,7 +39,7 @@ def riata_widths(task: Task) -> NDArray[np.int64]:
 
 def lasso(task: Task) -> NDArray[np.int64]:
     """Rank by when features leave the path of the (multinomial, grouped by feature) lasso."""
-    return by(_fit(task, 1, **LASSO).feature_importances_)
+    return by(_fit(task, 1, **LASSO).path_.importances())
 
 
 def reference(task: Task) -> NDArray[np.int64]:

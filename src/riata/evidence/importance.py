@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -224,9 +224,7 @@ class _HeldOut:
     labels: NDArray[np.object_] | None  # names of the columns, where the model knows any
     classifies: bool
     known: Floats  # (n and more, d): rows to learn how columns go together from
-    levels: dict[int, pd.Series] = field(
-        default_factory=dict
-    )  # of the columns of categories, in the order of their codes
+    levels: dict[int, pd.Series]  # of the columns of categories, in the order of their codes
 
     @property
     def names(self) -> list[str]:
@@ -401,7 +399,7 @@ def _held_out(model: Any, X: Any, y: Any, who: str, sample_weight: Any = None, m
     used = weights > 0
     labels = getattr(model, "feature_names_in_", None)
     X, relative = X[used], weights[used] / weights[used].mean()
-    known = np.vstack([X, *checked[1:]])
+    known = X if more is None else np.vstack([X, *checked[1:]])
     held = _HeldOut(model, X, target[used], relative, labels, is_classifier(model), known, levels)
     held.own  # noqa: B018 — found once, before the work is shared out
     return held
