@@ -72,7 +72,8 @@ def contributions(
     columns = _columns(embedding)
     values = [_values(inputs[::every, at].astype(np.float64), embedding, scale, at) for at in columns]
     source = np.repeat(np.arange(len(columns)), [each.shape[1] for each in values])
-    Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every].astype(np.float64)))
+    extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
+    Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every] / np.where(extent > 0, extent, 1)))
     total = np.square(Y).sum()
     if not total:
         return _NONLINEAR * nonlinear

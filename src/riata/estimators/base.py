@@ -414,10 +414,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
             embedded=embedded.source,
         )
         self._strength = np.zeros(embedded.n_features)
-        if self._shown(rows.target) is not None:
+        if (shown := self._shown(rows.target[:n_fit])) is not None:
             bins = np.zeros(embedded.n_features) if seen is None else seen.strength
-            inputs, outputs = (part[:n_fit].cpu().numpy() for part in (problem.X, problem.target))
-            self._strength = contributions(inputs, outputs, fit_weights, embedded, self._scaling.scale, bins)
+            inputs = problem.X[:n_fit].cpu().numpy()
+            self._strength = contributions(inputs, shown, fit_weights, embedded, self._scaling.scale, bins)
         return problem, everyone
 
     def _architecture(self, n_outputs: int, seed: int, device: torch.device) -> Architecture:
