@@ -132,7 +132,7 @@ def test_the_summary_has_both_panels_and_needs_no_window():
     figure = summary_figure(model, list("abcde"))
     figure.draw_without_rendering()
     assert figure.get_figwidth() == 9
-    assert [ax.get_xlabel() for ax in figure.axes] == ["number of features", "importance (λ on leaving the path)"]
+    assert [ax.get_xlabel() for ax in figure.axes] == ["number of features", "importance"]
     assert figure.canvas.manager is None
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
 

@@ -98,7 +98,7 @@ def plot_importances(
     importances, selected = np.asarray(importances, dtype=float), np.asarray(selected, dtype=bool)
     order = np.argsort(-importances, kind="stable")[:top]
     _bars(ax, [str(names[j]) for j in order], importances[order], selected[order])
-    ax.set_xlabel("importance (λ on leaving the path)")
+    ax.set_xlabel("importance")
     _importance_axis(ax, importances[order])
     return _clean_bars(ax)
 

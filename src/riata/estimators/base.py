@@ -188,18 +188,17 @@ class BaseLassoNet(ColumnSelector, PathModel):
             about=self._about,
             refit=(lambda point: refit(point, self.refit)) if self.refit else None,
         )
-        self._importances = _ranked(self.path_.importances(), chosen.selected, self._strength)
         return self.load(self._at(chosen))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """How much each feature matters; larger is more important, and no two are equal.
 
-        For a feature that ``fit`` selected, the λ at which it leaves the path for good. The others come after these, ordered by
+        For a selected feature, the λ at which it leaves the path for good. The others come after these, ordered by
         what they explain of the target, by themselves and beside all others: redundant features come before noise.
         """
-        check_is_fitted(self, "path_")
-        return self._importances.copy()
+        check_is_fitted(self, "point_")
+        return _ranked(self.path_.importances(), self.selected_, self._strength)
 
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
