@@ -448,10 +448,17 @@ def test_a_redundant_feature_comes_before_noise():
 
 
 @both
-def test_importances_do_not_move_with_the_model(Estimator, models):
-    before = models[Estimator].feature_importances_
-    before[:] *= 2  # a copy
-    assert np.array_equal(models[Estimator].at(n_features=2).feature_importances_, before / 2)
+def test_importances_at_another_point_begin_with_its_features_in_the_order_of_the_path(Estimator, models):
+    model = models[Estimator]
+    before = model.feature_importances_
+    model.feature_importances_[:] *= 2  # a copy
+    assert np.array_equal(model.feature_importances_, before)
+    for k in (2, D):
+        few = model.at(n_features=k)
+        order = np.argsort(-few.feature_importances_)
+        assert few.selected_[order[: few.n_selected_]].all()
+        along = model.path_.importances()[few.selected_]
+        assert np.array_equal(few.feature_importances_[few.selected_], along)
 
 
 @both
