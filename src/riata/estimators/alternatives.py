@@ -13,7 +13,7 @@ __all__ = ["alternatives", "contributions"]
 
 Floats = NDArray[np.float64]
 _SAMPLES = 20_000  # that are enough for a regression
-_NONLINEAR = 0.03  # weight of a share of variance that only a nonlinear function of a feature explains
+_NONLINEAR = 0.03  # weight of the share of variance that bins of a feature explain
 _MOST = 5  # alternatives of one feature
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.1  # R² under which a feature stands in for nothing
