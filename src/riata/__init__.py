@@ -12,7 +12,15 @@ from riata.estimators import (
     LassoNetRegressorCV,
     lassonet_path,
 )
-from riata.evidence import KnockoffSelector, StabilitySelector, holdout_p_values, permutation_importance
+from riata.evidence import (
+    KnockoffSelector,
+    StabilitySelector,
+    effect_curve,
+    feature_effects,
+    holdout_p_values,
+    permutation_importance,
+)
+from riata.files import read_table
 from riata.jobs import ReplicaError
 from riata.path import Path, Point
 from riata.prox import hier_prox
@@ -29,10 +37,13 @@ __all__ = [
     "Point",
     "ReplicaError",
     "StabilitySelector",
+    "effect_curve",
+    "feature_effects",
     "hier_prox",
     "holdout_p_values",
     "lassonet_path",
     "losses",
     "permutation_importance",
+    "read_table",
 ]
 __version__ = version("riata")

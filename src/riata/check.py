@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "costs",
     "groups",
     "hidden_dims",
+    "holds_dates",
     "indicator",
     "is_table",
     "label_values",
@@ -114,28 +116,60 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
 
 
 def numeric_frame(X: Any, who: str) -> Any:
-    """Turn the object columns of a data frame, such as numbers with pd.NA, into floats; name those that hold other things."""
+    """Turn the columns of a data frame into numbers: dates into days since 1970, and objects such as pd.NA into floats.
+
+    Columns that hold other things are named in the error.
+    """
+    if hasattr(X, "to_pandas") and _has_dates(X.dtypes):
+        X = X.to_pandas()
     if not (hasattr(X, "dtypes") and hasattr(X, "assign")):
         return X
     others, numeric = [], {}
     for i, (name, dtype) in enumerate(zip(X.columns, map(str, X.dtypes), strict=True)):
-        if dtype.startswith(("datetime", "timedelta", "period")):
-            others.append(name)
+        column = X.iloc[:, i]
+        if dtype.startswith(_DATES) or (dtype == "object" and pd.api.types.infer_dtype(column).startswith(_DATES)):
+            numeric[i] = _days(column)
         elif dtype.startswith(("object", "str", "category")):
-            column = X.iloc[:, i]
             try:
                 numeric[i] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
             except (TypeError, ValueError):
                 others.append(name)
     if others:
-        raise ValueError(
-            f"{who} needs numbers; there is text or a date in {_some(others)}: drop these columns, or encode them first"
-        )
+        raise ValueError(f"{who} needs numbers; there is text in {_some(others)}: drop these columns, or encode them first")
     if numeric:
         X = X.copy()
         for i, column in numeric.items():
             X.isetitem(i, column)
     return X
+
+
+_DATES = ("date", "timedelta", "period")  # types of pandas; polars has capitals
+
+
+def _has_dates(dtypes: Any) -> bool:
+    return any(str(dtype).lower().startswith((*_DATES, "duration")) for dtype in dtypes)
+
+
+def holds_dates(X: Any) -> bool:
+    """Say whether a data frame has columns of dates."""
+    if not hasattr(X, "dtypes") or not isinstance(X.dtypes, Iterable):
+        return False
+    return _has_dates(X.dtypes) or (
+        isinstance(X, pd.DataFrame)
+        and any(pd.api.types.infer_dtype(X[name]).startswith(_DATES) for name in X.columns[X.dtypes == object])
+    )
+
+
+def _days(column: pd.Series) -> pd.Series:
+    """Return dates as days since the beginning of 1970, in UTC where they have a zone, and durations as days."""
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    if column.dtype == object:
+        lasts = pd.api.types.infer_dtype(column).startswith("timedelta")
+        column = pd.to_timedelta(column) if lasts else pd.to_datetime(column)
+    if not pd.api.types.is_timedelta64_dtype(column):
+        column = (column.dt.tz_convert(None) if column.dt.tz is not None else column) - pd.Timestamp("1970-01-01")
+    return (column / pd.Timedelta(days=1)).astype(np.float64)
 
 
 def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, what: str) -> list[int]:
@@ -244,6 +278,9 @@ def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:
     return per_class
 
 
+_MANY_CLASSES = 20  # more numbers than this, with some of a single row, are a quantity
+
+
 def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: bool) -> None:
     """Refuse labels that cannot be learnt from, or cannot be split into training and validation rows."""
     if len(classes) < 2:
@@ -252,6 +289,11 @@ def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: boo
         )
     counts = np.bincount(codes, minlength=len(classes))
     rare = classes[counts < 2]
+    if splits and len(rare) and classes.dtype.kind in "iuf" and 2 * len(classes) > min(len(codes), 2 * _MANY_CLASSES):
+        raise ValueError(
+            f"y holds {len(classes)} different numbers in {len(codes)} rows, {len(rare)} of them once: it looks like a quantity, "
+            "which a regressor (LassoNetRegressor) predicts; merge numbers into classes to classify"
+        )
     if splits and len(rare):
         raise ValueError(
             f"class {rare.tolist()[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge "

@@ -34,6 +34,7 @@ def follow(
     until: int = 0,
     shared: bool = True,
     on_point: Callable[[Point], bool | None] | None = None,
+    keep: bool = False,
 ) -> list[Path]:
     """Follow the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
 
@@ -57,12 +58,14 @@ def follow(
         Whether an automatic grid is the same for all replicas, or each has its own.
     on_point : callable, optional
         Called with each new point of the first replica; the path ends there if it says so.
+    keep : bool
+        Whether an interrupt from the keyboard only ends the path: the points so far are returned with a warning. Otherwise,
+        and before the first point, it is raised.
 
     Returns
     -------
     list of Path
-        One per replica, in the order of λ. An interrupt from the keyboard ends the loop, and the points so far are returned
-        with a warning.
+        One per replica, in the order of λ.
     """
     problem = solver.problem
     log = _Log(solver, grid, until, on_point)
@@ -80,7 +83,7 @@ def follow(
             if log.arrived.all():
                 break
     except KeyboardInterrupt:
-        if not all(log.tracks):
+        if not keep or not all(log.tracks):
             raise
         last = log.tracks[0][-1]
         warnings.warn(

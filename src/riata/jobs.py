@@ -8,7 +8,6 @@ Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.paral
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -83,11 +82,7 @@ def _parallel(n_jobs: int | None) -> Parallel:
 def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
     """Work on one core, which has been seen to in the process of the caller, and say whose error it was."""
     try:
-        with nullcontext() if os.getpid() == home else one_thread(), warnings.catch_warnings():
-            # A path that is interrupted ends early and is kept. Among many, that would be one short path and a long wait.
-            warnings.filterwarnings("error", "interrupted", RuntimeWarning)
+        with nullcontext() if os.getpid() == home else one_thread():
             return work(*job.arguments)
     except Exception as error:
-        if isinstance(error, RuntimeWarning) and str(error).startswith("interrupted"):
-            raise KeyboardInterrupt from error
         raise ReplicaError(f"{job.name}: {type(error).__name__}: {error}") from error

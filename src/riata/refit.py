@@ -18,18 +18,26 @@ from riata.problem import Problem
 from riata.solver import Solver
 from riata.stopping import Stopping
 
-__all__ = ["Refit"]
+__all__ = ["Plan", "Refit"]
 
 _NOISE = 0.1  # standard deviations of each input
 _COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
 _TRIAL = 5  # passes from each start
-_PASSES = 50  # over the training samples, where no validation samples say when to stop
+_PASSES = 50  # over the training samples, where nothing says when to stop
+
+
+class Plan(NamedTuple):
+    """How to refit a point: from which of its starts, and for how many passes."""
+
+    start: int
+    n_passes: int
 
 
 class _Found(NamedTuple):
     how: str | bool
     point: Point
     start: Weights  # that it was reached from, on the columns of the point
+    plan: Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +54,7 @@ class Refit:
     dense: Point
     fresh: Callable[[], Weights]
     everyone: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
+    plans: Callable[[int], Plan] | None = None  # by number of features, where no sample validates
     _found: dict[float, _Found] = field(default_factory=dict)  # by λ
 
     def __call__(self, point: Point, how: str | bool) -> Point:
@@ -55,6 +64,11 @@ class Refit:
         if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
             self._found[point.lambda_] = self._refitted(point, how)
         return self._found[point.lambda_].point
+
+    def plan(self, point: Point, how: str | bool) -> Plan:
+        """Return how a refit of a point was best, by its validation samples."""
+        self(point, how)
+        return self._found[point.lambda_].plan if point.lambda_ in self._found else Plan(0, 0)
 
     @torch.inference_mode()
     def finish(self, point: Point, how: str | bool) -> Point:
@@ -91,18 +105,22 @@ class Refit:
         )
 
     def _refitted(self, point: Point, how: str | bool) -> _Found:
-        """Refit from every start for some passes, and go on with the best of them."""
-        starts, trial = self._starts(point, how), 0
-        if len(starts.rows) > 1:
-            trial = min(_TRIAL, self.stopping.n_iters)
-            tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
-            best = int(np.argmin([new.val_loss for new in tried]))
-            starts = Weights(*(part[best : best + 1] for part in starts))
+        """Refit from every start for some passes, and go on with the best of them; by a plan, where no sample validates."""
+        starts, best, trial = self._starts(point, how), 0, 0
         stopping = replace(self.stopping, tol=min(_COARSER * self.stopping.tol, 0.5))
-        if self.solver.problem.val_weights is None and how == "warm":
+        if self.solver.problem.val_weights is not None:
+            if len(starts.rows) > 1:
+                trial = min(_TRIAL, self.stopping.n_iters)
+                tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
+                best = int(np.argmin([new.val_loss for new in tried]))
+        elif self.plans is not None:
+            best, n_passes = self.plans(point.n_selected)
+            stopping = Stopping(n_passes, None, 0.0)
+        elif how == "warm":
             stopping = replace(stopping, n_iters=_PASSES)
+        starts = Weights(*(part[best : best + 1] for part in starts))
         (found,) = self._trained(point, starts, stopping)
-        return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts)
+        return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts, Plan(best, found.best_iter))
 
     def _trained(self, point: Point, starts: Weights, stopping: Stopping) -> list[Point]:
         given = self.solver
@@ -134,7 +152,7 @@ class Refit:
             fresh = self.fresh()
             starts = Weights(fresh.rows[:, columns], fresh.upper)
         else:
-            given = [point.weights, self.dense.weights][: 1 if problem.val_weights is None else 2]
+            given = [point.weights, self.dense.weights]
             rows = np.zeros((len(given), len(columns), problem.network.width), dtype=point.weights.first.dtype)
             for row, weights in zip(rows, given, strict=True):
                 known = np.isin(columns, weights.columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +11,9 @@ from sklearn.datasets import load_breast_cancer
 
 import riata
 from riata.cli.filling import impute
-from riata.cli.output import Job, Quiet, Seed, at_most, say, telling_errors
+from riata.cli.output import Job, Quiet, Seed, at_most, make_folder, say, telling_errors, write
 from riata.cli.selecting import AtMost, Out, run, select
-from riata.tables import prepare
+from riata.files import Source, encode, prepare
 
 __all__ = ["app", "main"]
 
@@ -59,7 +58,9 @@ def demo(k: AtMost = 5, out: Out = Path("result"), seed: Seed = 0, quiet: Quiet 
         data = load_breast_cancer(as_frame=True)
         noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
         frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})
-        table = prepare(frame.assign(diagnosis=data.target_names[data.target]), "diagnosis")
-        names = run(replace(table, notes=()), job)
+        frame["diagnosis"] = data.target_names[data.target]
+        make_folder(out)
+        write(out, {"data.csv": encode(frame, out / "data.csv")})
+        names = run(prepare(Source(frame, ".", "of scikit-learn"), "diagnosis"), job, "breast-cancer data")
         picked = sum(name.startswith("noise_") for name in names)
         say(job.console, f"{picked} of the {len(names)} selected features are among the 30 columns of noise.")

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from riata.cli.output import SHOWN, Job, number_table, say
 from riata.estimators import LassoNetClassifier, LassoNetRegressor
-from riata.evidence import KnockoffSelector, StabilitySelector, bounds, permutation_importance
+from riata.evidence import KnockoffSelector, StabilitySelector, bounds, feature_effects, permutation_importance
 from riata.evidence.knockoffs import fewest
 from riata.plot import score_name
-from riata.tables import Table, TableError, counted, some
+from riata.files import Table, TableError, counted, shown, some
 
 Rows = NDArray[np.int64]
 HALVES = 100
@@ -85,7 +85,7 @@ def check(table: Table, rows: Rows, job: Job) -> None:
     if job.max_false is not None:
         if table.task == "classification":
             _check_classes(y, "--stability", FEWEST_OF_A_CLASS, "leave it out")
-        _check_bound(_stability_selector(table, job), len(set(table.sources.values())))
+        _check_bound(_stability_selector(table, job), table.X.shape[1])
     if job.fdr is not None:
         _check_number(table, rows, job.fdr)
 
@@ -94,10 +94,10 @@ def _check_classes(y: NDArray[Any], option: str, fewest_rows: int, remedy: str) 
     counts = pd.Series(y).value_counts()
     rare = counts[counts < fewest_rows]
     if len(rare):
-        shown = some([f"{label!r} ({count})" for label, count in rare.items()])
+        listed = some([f"{shown(label)} ({count})" for label, count in rare.items()])
         raise TableError(
             f"{option} needs {fewest_rows} rows of every class among the {len(y)} that are fitted; there are fewer of "
-            f"{shown}: {remedy}, or merge rare classes"
+            f"{listed}: {remedy}, or merge rare classes"
         )
 
 
@@ -111,8 +111,7 @@ def _check_bound(selector: StabilitySelector, p: int) -> None:
 
 
 def _check_number(table: Table, rows: Rows, fdr: float) -> None:
-    varies = np.ptp(table.X.iloc[rows].to_numpy(), axis=0) > 0
-    n = len({table.sources[name] for name in table.X.columns[varies]})
+    n = int((table.X.iloc[rows].nunique(dropna=False) > 1).sum())
     if n < fewest(fdr):
         least = math.ceil(1000 / n) / 1000 if n else math.inf
         raise TableError(
@@ -124,37 +123,32 @@ def _check_number(table: Table, rows: Rows, fdr: float) -> None:
 # ---- work -----------------------------------------------------------------------------------------------------------
 
 
-def settings(table: Table, job: Job) -> dict[str, Any]:
+def settings(job: Job) -> dict[str, Any]:
     """Return what all models of a job share."""
-    return {"hidden_dims": job.hidden, "M": job.M, "feature_groups": table.groups}
+    return {"hidden_dims": job.hidden, "M": job.M}
 
 
-def gather(table: Table, rows: Rows, job: Job) -> Evidence:
-    """Do the analyses that were asked for, on some rows."""
-    stability = knockoffs = None
-    if job.max_false is not None:
-        selector = _stability_selector(table, job)
-        wording = {"max_false": "--max-false", "frequencies_": "stability.csv"}
-        notes = _fit(selector, table, rows, job, wording)
-        frame = _by_column(table, "frequency", selector.frequencies_, selector.selected_)
-        stability = Found(selector, frame, notes)
-    if job.fdr is not None:
-        selector = KnockoffSelector(_ranker(table, job), fdr=job.fdr, **_work(job))
-        wording = {
-            "at fdr=": "at --fdr ",
-            "feature_groups for columns": "leaving out all but one of the columns",
-            "better estimator": "better model (--hidden, --M)",
-        }
-        notes = _fit(selector, table, rows, job, wording)
-        frame = _by_column(table, "statistic", selector.statistics_[selector.groups_], selector.selected_)
-        knockoffs = Found(selector, frame, notes)
-    return Evidence(stability, knockoffs)
+def stability(table: Table, rows: Rows, job: Job) -> Found:
+    """Rank the columns on halves of some rows."""
+    selector = _stability_selector(table, job)
+    notes = _fit(selector, table, rows, job, {"max_false": "--max-false", "frequencies_": "stability.csv"})
+    return Found(selector, _by_column(table, "frequency", selector.frequencies_, selector.selected_), notes)
 
 
-def add_columns(
-    chosen: pd.DataFrame, model: Any, table: Table, held_out: Rows, found: Evidence, job: Job
-) -> pd.DataFrame:
-    """Add to the selected features what is known of each: how much its column is worth, and how stable it is.
+def knockoffs(table: Table, rows: Rows, job: Job) -> Found:
+    """Compare the columns with their knockoffs on some rows."""
+    selector = KnockoffSelector(_ranker(table, job), fdr=job.fdr, **_work(job))
+    wording = {
+        "at fdr=": "at --fdr ",
+        "feature_groups for columns": "leaving out all but one of the columns",
+        "better estimator": "better model (--hidden, --M)",
+    }
+    notes = _fit(selector, table, rows, job, wording)
+    return Found(selector, _by_column(table, "statistic", selector.statistics_, selector.selected_), notes)
+
+
+def worth(chosen: pd.DataFrame, model: Any, table: Table, held_out: Rows, job: Job) -> pd.DataFrame:
+    """Add to the selected features how each moves predictions on rows held out, and what these are worth without it.
 
     Parameters
     ----------
@@ -166,36 +160,35 @@ def add_columns(
         Where the rows are.
     held_out : array of int
         Rows that the model has not seen.
-    found : Evidence
-        What else is known.
     job : Job
         What was asked for.
     """
-    groups: dict[str, list[str]] = {}
-    for name, source in table.sources.items():
-        groups.setdefault(source, []).append(name)
     X = table.X.iloc[held_out]
-    repeats = min(REPEATS, max(1, ENTRIES // (X.size * max(1, chosen["group"].nunique()))))
-    worth = permutation_importance(
-        model,
-        X,
-        table.y[held_out],
-        n_repeats=repeats,
-        feature_groups=groups,
-        n_jobs=job.n_jobs,
-        random_state=job.seed,
+    effects = feature_effects(model, X, features=chosen["name"].tolist(), random_state=job.seed).set_index("feature")
+    repeats = min(REPEATS, max(1, ENTRIES // (X.size * max(1, len(chosen)))))
+    found = permutation_importance(
+        model, X, table.y[held_out], n_repeats=repeats, n_jobs=job.n_jobs, random_state=job.seed
     ).set_index("feature")
-    names = {"importance": "loss_rise", "low": "loss_rise_low", "high": "loss_rise_high"}
-    more = {new: chosen["group"].map(worth[old]) for old, new in names.items()}
-    if found.stability is not None:
-        more["frequency"] = chosen["group"].map(found.stability.frame.set_index("feature")["frequency"])
+    more = {new: chosen["name"].map(effects[old]) for old, new in _EFFECTS.items()}
+    more |= {new: chosen["name"].map(found[old]) for old, new in _RISES.items()}
     return chosen.assign(**more)
+
+
+_EFFECTS = {"text": "effect", "shape": "shape", "size": "size", "towards": "towards"}
+_RISES = {"importance": "loss_rise", "low": "loss_rise_low", "high": "loss_rise_high"}
+
+
+def with_frequency(chosen: pd.DataFrame, found: Evidence) -> pd.DataFrame:
+    """Add to the selected features how often halves of the rows take them, where that is known."""
+    if found.stability is None:
+        return chosen
+    return chosen.assign(frequency=chosen["name"].map(found.stability.frame.set_index("feature")["frequency"]))
 
 
 def _ranker(table: Table, job: Job) -> Any:
     """Return what ranks features: importances come from the whole path, so that no point needs to be chosen with care."""
     kind = LassoNetClassifier if table.task == "classification" else LassoNetRegressor
-    return kind(select=0.0, **settings(table, job))
+    return kind(select=0.0, **settings(job))
 
 
 def _work(job: Job) -> dict[str, Any]:
@@ -215,11 +208,9 @@ def _fit(selector: Any, table: Table, rows: Rows, job: Job, wording: dict[str, s
 
 
 def _by_column(table: Table, name: str, values: NDArray[np.float64], selected: NDArray[np.bool_]) -> pd.DataFrame:
-    """One row for each column of the file, largest value first; levels of a text column have one value."""
-    sources = [table.sources[column] for column in table.X.columns]
-    frame = pd.DataFrame({"feature": sources, name: values, "selected": selected})
-    merged = frame.groupby("feature", sort=False).agg({name: "max", "selected": "any"}).reset_index()
-    return merged.sort_values(name, ascending=False, kind="stable", ignore_index=True)
+    """One row for each column, largest value first."""
+    frame = pd.DataFrame({"feature": table.X.columns, name: values, "selected": selected})
+    return frame.sort_values(name, ascending=False, kind="stable", ignore_index=True)
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -239,10 +230,10 @@ def cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
 
 def summary(found: Evidence) -> dict[str, Any]:
     """Return for the summary what the selectors say."""
-    stability = knockoffs = None
+    halves = copies = None
     if found.stability is not None:
         selector = found.stability.selector
-        stability = {
+        halves = {
             "max_false": selector.max_false,
             "halves": selector.n_resamples,
             "taken_from_each": selector.n_features_taken_,
@@ -252,8 +243,8 @@ def summary(found: Evidence) -> dict[str, Any]:
         }
     if found.knockoffs is not None:
         selector = found.knockoffs.selector
-        knockoffs = {"fdr": selector.fdr, "threshold": selector.threshold_, **_selection(found.knockoffs)}
-    return {"stability": stability, "knockoffs": knockoffs}
+        copies = {"fdr": selector.fdr, "threshold": selector.threshold_, **_selection(found.knockoffs)}
+    return {"stability": halves, "knockoffs": copies}
 
 
 def _selection(found: Found) -> dict[str, Any]:
@@ -264,17 +255,25 @@ def _selection(found: Found) -> dict[str, Any]:
 def show_cross_validation(console: Console, model: Any, job: Job) -> None:
     """Print what the folds say of the chosen model."""
     score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
-    size = "1 feature" if model.cv_n_selected_ == 1 else f"{round(model.cv_n_selected_, 1):g} features"
-    say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score}, {size}\n")
+    asked = round(model.cv_n_selected_, 1)
+    size = "1 feature" if asked == 1 else f"{asked:g} features"
+    say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score} with {size} on average.")
+    own = "as many" if asked == model.n_selected_ else str(model.n_selected_)
+    say(console, f"The model, on all rows of the folds, has {own}.\n")
 
 
-def show(job: Job, chosen: pd.DataFrame, found: Evidence) -> None:
-    """Print which columns the selectors trust, what that means, and that the model is another matter."""
-    used = set(chosen["group"])
-    if found.stability is not None:
-        _show_stability(job.console, found.stability, used)
-    if found.knockoffs is not None:
-        _show_knockoffs(job.console, found.knockoffs, used)
+def show_stability(job: Job, found: Found, chosen: pd.DataFrame) -> None:
+    """Print which columns halves of the rows agree on."""
+    _show_stability(job.console, found, set(chosen["name"]))
+
+
+def show_knockoffs(job: Job, found: Found, chosen: pd.DataFrame) -> None:
+    """Print which columns beat their knockoffs."""
+    _show_knockoffs(job.console, found, set(chosen["name"]))
+
+
+def show_choice(job: Job, found: Evidence) -> None:
+    """Say that the model does not depend on what the selectors found."""
     names = [name for name in ("stability", "knockoffs") if getattr(found, name) is not None]
     if names:
         path = "the validation loss along the path" if job.k is None else f"--k {job.k} along the path"

@@ -16,15 +16,22 @@ from rich.text import Text
 
 from riata.cli.output import (
     SHOWN,
+    Dates,
+    Decimal,
     File,
     Hidden,
     Job,
+    Missing,
+    Numeric,
     Quiet,
     Seed,
+    Separator,
     as_json,
+    asked,
     at_most,
     make_folder,
     number_table,
+    reading,
     say,
     telling_errors,
     versions,
@@ -32,7 +39,7 @@ from riata.cli.output import (
     write,
 )
 from riata.estimators import LassoNetImputer
-from riata.tables import (
+from riata.files import (
     Fillable,
     TableError,
     check_writable,
@@ -55,25 +62,33 @@ def impute(
         Path, typer.Option("--out", metavar="FILE", help="The filled table, .csv or .parquet; its folder is made.")
     ],
     k: Annotated[int | None, typer.Option("--k", help="Fill all columns from at most so many of them.")] = None,
+    numeric: Numeric = None,
+    dates: Dates = None,
     drop: Annotated[
         list[str] | None,
         typer.Option("--drop", metavar="COL", help="A column to pass through untouched; may be repeated."),
     ] = None,
+    na: Missing = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     seed: Seed = 0,
     hidden: Hidden = "256,256",
     quiet: Quiet = False,
 ) -> None:
-    """Fill the gaps among the numbers of FILE, and say how good that is.
+    """Fill the gaps among the numbers, dates and flags of FILE, and say how good that is.
 
-    What is known stays as it is. A tenth of the known entries is hidden from the network and predicted by it, which gives the
-    errors that are printed. Text, dates and columns left out with --drop are passed through.
+    What is known stays as it is, and gaps are filled with what the column holds: whole numbers, dates, true or false. A tenth of
+    the known entries is hidden from the network and predicted by it, which gives the errors that are printed. Text and columns
+    left out with --drop are passed through.
     """
     with telling_errors():
         check_writable(out)
-        table = prepare_to_fill(read(file), drop or ())
+        how = reading(sep, decimal, na)
         _spare(file, out)
+        source = read(file, how)
+        text = read_text(file, how) if source.is_text and ".csv" in out.name.lower() else None
+        table = prepare_to_fill(source, asked(None, numeric, dates, drop), text)
         k = at_most(k, table.X.shape[1], "columns of numbers")
-        text = read_text(file) if ".csv" in ending_of(file) and ".csv" in ending_of(out) else None
         run(table, Job(out, seed, k, hidden=widths(hidden), quiet=quiet), text)
 
 
@@ -149,8 +164,6 @@ def _fit(X: pd.DataFrame, job: Job) -> LassoNetImputer:
     )
     with job.noting_warnings():
         model.fit(X)
-    if job.k is not None and model.n_selected_ > job.k:
-        raise TableError(f"interrupted before at most {counted(job.k, 'column')} were left: nothing was written")
     return model
 
 

@@ -22,10 +22,31 @@ from rich.table import Table as RichTable
 
 import riata
 from riata.jobs import ReplicaError
-from riata.tables import TableError
+from riata.files import Asked, Reading, TableError
 
 SHOWN = 15  # rows of a printed table; the files hold all
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A csv or parquet file, one row per sample.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A csv, tsv, txt, parquet, feather or xlsx file, one row per sample; - for standard input."
+    ),
+]
+Names = list[str] | None
+Drop = Annotated[Names, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")]
+Categorical = Annotated[
+    Names, typer.Option("--categorical", metavar="COL", help="A column to take as categories; may be repeated.")
+]
+Numeric = Annotated[Names, typer.Option("--numeric", metavar="COL", help="A column to take as numbers; may be repeated.")]
+Dates = Annotated[Names, typer.Option("--dates", metavar="COL", help="A column to take as dates; may be repeated.")]
+Missing = Annotated[
+    Names, typer.Option("--na", metavar="TEXT", help="Cells that stand for missing values, beside NA; may be repeated.")
+]
+Separator = Annotated[
+    str | None, typer.Option("--sep", metavar="SIGN", help="What separates fields: , ; | tab or space; told by default.")
+]
+Decimal = Annotated[
+    str | None, typer.Option("--decimal", metavar="SIGN", help="What stands before decimals: . or , ; told by default.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers, such as 100 or 100,50.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
@@ -77,9 +98,12 @@ class Job:
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
-    """Print what cannot be done as one message, and exit with 2."""
+    """Print what cannot be done as one message, and exit with 2, or with 130 after an interrupt."""
     try:
         yield
+    except KeyboardInterrupt:
+        say(Console(stderr=True), "interrupted")
+        raise typer.Exit(130) from None
     except (ValueError, FloatingPointError, ReplicaError) as error:
         text = " ".join(str(error).split()) if isinstance(error, ReplicaError) else str(error)
         say(Console(stderr=True), f"error: {text}")
@@ -91,6 +115,19 @@ def at_most(k: int | None, n: int, what: str) -> int | None:
     if k is not None and not 1 <= k <= n:
         raise TableError(f"--k must be between 1 and the number of {what}, {n}; got {k}")
     return k
+
+
+def reading(sep: str | None, decimal: str | None, na: Names) -> Reading:
+    """Check how a file is to be read."""
+    words = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
+    if decimal not in (None, ".", ","):
+        raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
+    return Reading(sep if sep is None else words.get(sep, sep), decimal, tuple(na or ()))
+
+
+def asked(categorical: Names, numeric: Names, dates: Names, drop: Names) -> Asked:
+    """Return what a user says of columns."""
+    return Asked(*(tuple(names or ()) for names in (categorical, numeric, dates, drop)))
 
 
 def widths(text: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,18 +24,28 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, ro
 from sklearn.model_selection import train_test_split
 
 from riata.cli import evidence
+from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence
 from riata.cli.output import (
     SHOWN,
+    Categorical,
+    Dates,
+    Decimal,
+    Drop,
     File,
     Hidden,
     Job,
+    Missing,
+    Numeric,
     Quiet,
     Seed,
+    Separator,
     as_json,
+    asked,
     at_most,
     make_folder,
     number_table,
+    reading,
     say,
     telling_errors,
     versions,
@@ -45,11 +55,12 @@ from riata.cli.output import (
 )
 from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
 from riata.plot import plot_cross_validation, plot_stability, summary_figure
-from riata.tables import Table, prepare, read
+from riata.files import Table, extreme_target, prepare, read, unlike_training
 
 Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
 Rows = NDArray[np.int64]
+_DOUBTS = 6  # warnings about rows held out
 
 
 class Task(StrEnum):
@@ -61,9 +72,7 @@ class Task(StrEnum):
 
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
-AtMost = Annotated[
-    int | None, typer.Option("--k", help="Select at most so many features; each level of a text column counts.")
-]
+AtMost = Annotated[int | None, typer.Option("--k", help="Select at most so many features, one for each column.")]
 
 
 def select(
@@ -93,9 +102,13 @@ def select(
         int, typer.Option("--jobs", metavar="N", help="Folds and halves to work on at once; -1 for all cores.")
     ] = 1,
     out: Out = Path("result"),
-    drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")
-    ] = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    dates: Dates = None,
+    drop: Drop = None,
+    na: Missing = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     seed: Seed = 0,
     M: Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")] = 10.0,
     hidden: Hidden = "100",
@@ -103,10 +116,11 @@ def select(
 ) -> None:
     """Select the features of FILE that predict a column.
 
-    Numbers are used as they are. A text column becomes one feature per level, and its levels enter or leave together.
+    One column of the file is one feature: numbers, categories (text) and dates, with missing values. What each column holds is
+    told before training; identifiers, constants and prose are left out.
     """
     with telling_errors():
-        asked = Job(
+        job = Job(
             out,
             seed,
             M=M,
@@ -117,12 +131,15 @@ def select(
             fdr=evidence.rate(fdr),
             n_jobs=workers(jobs),
         )
-        table = prepare(read(file), target, task.value, drop or ())
-        run(table, replace(asked, k=at_most(k, table.X.shape[1], "features")))
+        source = read(file, reading(sep, decimal, na))
+        table = prepare(source, target, task.value, asked(categorical, numeric, dates, drop))
+        run(table, replace(job, k=at_most(k, table.X.shape[1], "features")), str(file))
 
 
-def run(table: Table, job: Job) -> list[str]:
+def run(table: Table, job: Job, file: str) -> list[str]:
     """Fit on four fifths of the rows, score on the last one, write and print the results.
+
+    Results are written as soon as they are complete: an interrupt loses only what it interrupts.
 
     Parameters
     ----------
@@ -130,6 +147,8 @@ def run(table: Table, job: Job) -> list[str]:
         What to fit on.
     job : Job
         What was asked for.
+    file : str
+        What to call the table.
 
     Returns
     -------
@@ -139,24 +158,59 @@ def run(table: Table, job: Job) -> list[str]:
     fit, held_out = _split(table, job.seed)
     evidence.check(table, fit, job)
     make_folder(job.out)
-    for text in table.notes:
+    show_columns(job.console, table, file)
+    notes = [*table.notes, *_extreme(table, np.arange(len(table.y)))]
+    for text in notes:
         job.note(text)
     model = _fit(table, fit, job)
-    found = evidence.gather(table, fit, job)
-    scores = _scores(model, table, fit, held_out)
-    chosen = evidence.add_columns(_selected(model, table), model, table, held_out, found, job)
-    files = {
-        "selected.csv": chosen.to_csv(index=False).encode(),
-        "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
-        "summary.json": as_json(_summary(model, table, scores, chosen, found, job, (len(fit), len(held_out)))),
-        "path.png": _png(summary_figure(model, list(table.X.columns))),
-    }
-    files |= _more_files(model, table, found, job)
+    chosen = evidence.worth(_selected(model, table), model, table, held_out, job)
+    doubts = _doubts(table, chosen, fit, held_out) if len(notes) == len(table.notes) else []
+    for text in doubts:
+        job.note(text)
+    result = _Result(table, job, model, _scores(model, table, fit, held_out), chosen, (len(fit), len(held_out)), tuple(notes + doubts))
+    files = _files(result)
     write(job.out, files)
-    _print(job, table, chosen, scores, model, len(held_out))
-    evidence.show(job, chosen, found)
+    _print(result)
+    try:
+        files |= _gather(result, fit)
+    except KeyboardInterrupt:
+        job.note(f"interrupted; complete, in {job.out}: {_listed(list(files))}")
+        raise
     say(job.console, f"Wrote {_listed(list(files))} to {job.out}")
     return chosen["name"].tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """What a run has found."""
+
+    table: Table
+    job: Job
+    model: Any
+    scores: Scores
+    chosen: pd.DataFrame
+    sizes: tuple[int, int]  # rows fitted and held out
+    notes: tuple[str, ...]
+
+
+def _gather(result: _Result, fit: Rows) -> dict[str, bytes]:
+    """Do the analyses that were asked for beside the path, and write each when it is done."""
+    job, table, found, files = result.job, result.table, Evidence(), {}
+    if job.max_false is not None:
+        halves = evidence.stability(table, fit, job)
+        found = replace(found, stability=halves)
+        files["stability.csv"] = halves.frame.to_csv(index=False).encode()
+        files["stability.png"] = _png(plot_stability(halves.selector).figure)
+        write(job.out, files | _tables(result, found))
+        evidence.show_stability(job, halves, result.chosen)
+    if job.fdr is not None:
+        copies = evidence.knockoffs(table, fit, job)
+        found = replace(found, knockoffs=copies)
+        files["knockoffs.csv"] = copies.frame.to_csv(index=False).encode()
+        write(job.out, files | _tables(result, found))
+        evidence.show_knockoffs(job, copies, result.chosen)
+    evidence.show_choice(job, found)
+    return files
 
 
 # ---- fit and score --------------------------------------------------------------------------------------------------
@@ -171,7 +225,7 @@ def _split(table: Table, seed: int) -> tuple[Rows, Rows]:
 
 
 def _fit(table: Table, rows: Rows, job: Job) -> Model:
-    shared = {"verbose": 0 if job.quiet else 1, "random_state": job.seed, **evidence.settings(table, job)}
+    shared = {"verbose": 0 if job.quiet else 1, "random_state": job.seed, **evidence.settings(job)}
     if job.cv is not None:
         cross = LassoNetClassifierCV if table.task == "classification" else LassoNetRegressorCV
         model = cross(cv=job.cv, n_features_to_select=job.k, n_jobs=job.n_jobs, **shared)
@@ -210,64 +264,70 @@ def _regression_scores(model: Any, X: pd.DataFrame, y: NDArray) -> dict[str, flo
     return {"R²": float(r2_score(y, predicted)), "RMSE": float(root_mean_squared_error(y, predicted))}
 
 
+def _extreme(table: Table, rows: Rows) -> list[str]:
+    """Warn of a few rows that decide every squared error."""
+    text = extreme_target(table.y[rows], table.rows[rows], table.target) if table.task == "regression" else ""
+    return [text] if text else []
+
+
+def _doubts(table: Table, chosen: pd.DataFrame, fit: Rows, held_out: Rows) -> list[str]:
+    """Warn of rows held out that are unlike those that were fitted, in a selected column or in the target."""
+    notes = _extreme(table, held_out) + unlike_training(table.X[chosen["name"].tolist()], fit, held_out, table.rows)
+    more = len(notes) - _DOUBTS
+    return notes if more <= 0 else [*notes[:_DOUBTS], f"and {more} more such columns"]
+
+
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
 def _selected(model: Model, table: Table) -> pd.DataFrame:
     """One row for each selected feature, most important first."""
-    names = np.array(table.X.columns)
-    frame = pd.DataFrame({"name": names, "group": [table.sources[name] for name in names]})
+    used = {column.name: column.kind for column in table.columns if column.used}
+    frame = pd.DataFrame({"name": table.X.columns, "kind": [used[name] for name in table.X.columns]})
     frame["importance"] = model.feature_importances_
-    coefficients = np.atleast_2d(model.coef_)
-    if len(coefficients) == 1:
-        frame["coefficient"] = coefficients[0]
-    else:
-        columns = [f"coefficient_{label}" for label in model.classes_]
-        frame = pd.concat([frame, pd.DataFrame(coefficients.T, columns=columns)], axis=1)
-    return frame[model.selected_].sort_values("importance", ascending=False)
+    return frame[model.selected_].sort_values("importance", ascending=False, ignore_index=True)
 
 
-def _summary(
-    model: Model,
-    table: Table,
-    scores: Scores,
-    chosen: pd.DataFrame,
-    found: Evidence,
-    job: Job,
-    sizes: tuple[int, int],
-) -> dict[str, Any]:
+def _files(result: _Result) -> dict[str, bytes]:
+    """Return the files of the model."""
+    model, table = result.model, result.table
+    files = _tables(result, Evidence()) | {
+        "columns.csv": table.kinds.to_csv(index=False).encode(),
+        "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
+        "path.png": _png(summary_figure(model, list(table.X.columns))),
+    }
+    if result.job.cv is not None:
+        files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
+        files["cv.png"] = _png(plot_cross_validation(model).figure)
+    return files
+
+
+def _tables(result: _Result, found: Evidence) -> dict[str, bytes]:
+    """Return the files that grow with what is found."""
+    chosen = evidence.with_frequency(result.chosen, found)
+    return {"selected.csv": chosen.to_csv(index=False).encode(), "summary.json": as_json(_summary(result, found))}
+
+
+def _summary(result: _Result, found: Evidence) -> dict[str, Any]:
+    model, table, job = result.model, result.table, result.job
+    counts = table.kinds["kind"].value_counts().to_dict()
     return {
         "versions": versions(),
         "seed": job.seed,
         "k": job.k,
         "task": table.task,
-        "rows": {"used": len(table.y), "dropped": table.n_dropped, "fitted": sizes[0], "held_out": sizes[1]},
-        "columns": {"file": len(set(table.sources.values())), "encoded": table.X.shape[1]},
+        "rows": {"used": len(table.y), "fitted": result.sizes[0], "held_out": result.sizes[1]},
+        "columns": {"file": len(table.columns), "features": table.X.shape[1], "kinds": counts},
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
         "lambda": model.lambda_,
         "n_selected": model.n_selected_,
-        "selected": chosen["name"].tolist(),
-        "scores": scores,
+        "selected": result.chosen["name"].tolist(),
+        "scores": result.scores,
         "cv": None if job.cv is None else evidence.cross_validation(model, job.cv),
         **evidence.summary(found),
-        "notes": list(table.notes),
+        "notes": list(result.notes),
     }
-
-
-def _more_files(model: Model, table: Table, found: Evidence, job: Job) -> dict[str, bytes]:
-    """Return the tables and the pictures of what was asked for beside the path."""
-    files: dict[str, bytes] = {}
-    if job.cv is not None:
-        files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
-        files["cv.png"] = _png(plot_cross_validation(model).figure)
-    if found.stability is not None:
-        sources = [table.sources[name] for name in table.X.columns]
-        files["stability.csv"] = found.stability.frame.to_csv(index=False).encode()
-        files["stability.png"] = _png(plot_stability(found.stability.selector, names=sources).figure)
-    if found.knockoffs is not None:
-        files["knockoffs.csv"] = found.knockoffs.frame.to_csv(index=False).encode()
-    return files
 
 
 def _png(figure: Figure | Any) -> bytes:
@@ -281,14 +341,17 @@ def _png(figure: Figure | Any) -> bytes:
 # ---- printing -------------------------------------------------------------------------------------------------------
 
 
-def _print(job: Job, table: Table, chosen: pd.DataFrame, scores: Scores, model: Model, n_held_out: int) -> None:
+def _print(result: _Result) -> None:
+    table, job, chosen, scores = result.table, result.job, result.chosen, result.scores
     console: Console = job.console
     if len(chosen):
         loss = "log loss" if table.task == "classification" else "squared error"
+        unit = "the probability" if table.task == "classification" else repr(table.target)
         console.print("", _feature_table(chosen, table.X.shape[1]), sep="\n")
-        say(console, f" loss rise: of the {loss} held out, where the column is shuffled (± 95 %)\n")
+        say(console, f" loss rise: of the {loss} on rows held out, where the column is shuffled (± 95 %)")
+        say(console, f" effect: on the mean prediction of {unit}, over the middle 90 % of the column\n")
     else:
-        say(console, "No feature was selected: none of them makes the validation loss clearly lower.")
+        say(console, _nothing(result))
     trivial = "most frequent class" if table.task == "classification" else "mean of the target"
     labels = {
         "selected": f"selected features ({len(chosen)})",
@@ -296,21 +359,31 @@ def _print(job: Job, table: Table, chosen: pd.DataFrame, scores: Scores, model: 
         "baseline": trivial,
     }
     names = list(scores["selected"])
-    printed = number_table(f"Scores on {n_held_out} rows held out", "", names)
+    printed = number_table(f"Scores on {result.sizes[1]} rows held out", "", names)
     for name, row in scores.items():
         printed.add_row(labels[name], *(f"{row[score]:.4g}" for score in names))
     console.print(printed, "", sep="\n")
     if job.cv is not None:
-        evidence.show_cross_validation(console, model, job)
+        evidence.show_cross_validation(console, result.model, job)
+
+
+def _nothing(result: _Result) -> str:
+    """Say why no feature was selected."""
+    counts = result.model.path_.n_selected
+    if result.job.k is not None and (counts > 0).any():
+        fewest = int(counts[counts > 0].min())
+        return f"No feature was selected: the path goes from {fewest} features to none; use --k {fewest}.\n"
+    return "No feature was selected: none of them makes the validation loss clearly lower.\n"
 
 
 def _feature_table(chosen: pd.DataFrame, n_features: int) -> RichTable:
-    numbers = [name for name in ("importance", "coefficient", "frequency") if name in chosen]
-    printed = number_table(f"Selected {len(chosen)} of {n_features} features", "feature", [*numbers, "loss rise"])
-    for _, row in chosen.head(SHOWN).iterrows():
+    title = f"Selected {len(chosen)} of {n_features} features"
+    printed = number_table(title, "feature", ["importance", "loss rise"])
+    printed.add_column("effect")
+    for row in chosen.head(SHOWN).to_dict("records"):
         margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
         rise = f"{row['loss_rise']:.2g}" + ("" if math.isnan(margin) else f" ± {margin:.2g}")
-        printed.add_row(Text(row["name"]), *(f"{row[name]:.3g}" for name in numbers), rise)
+        printed.add_row(Text(row["name"]), f"{row['importance']:.3g}", rise, Text(row["effect"]))
     if len(chosen) > SHOWN:
         printed.caption, printed.caption_justify = Text(f" … and {len(chosen) - SHOWN} more in selected.csv"), "left"
     return printed

@@ -185,12 +185,17 @@ class Trained(NamedTuple):
 
 @torch.inference_mode()
 def train(
-    completer: Completer, start: Weights, stopping: Stopping, on_round: Callable[[Round], None] | None = None
+    completer: Completer,
+    start: Weights,
+    stopping: Stopping,
+    on_round: Callable[[Round], None] | None = None,
+    *,
+    keep: bool = False,
 ) -> Trained:
     """Hide, descend a little, and again, until validation entries are predicted no better or fills change no longer.
 
     The weights returned are an average over the last rounds, the one of lowest validation error; without validation entries
-    the last one. An interrupt from the keyboard ends training with the best so far.
+    the last one. With ``keep`` an interrupt from the keyboard ends training with the best so far; otherwise it is raised.
     """
     weights = completer.feasible(start)
     average, best = _copy(weights), _copy(weights)
@@ -218,7 +223,7 @@ def train(
                 average.upper.lerp_(weights.upper, 1 - _AVERAGE)
                 passes += stay.n_iters
     except KeyboardInterrupt:
-        if not history:
+        if not keep or not history:
             raise
         warnings.warn(f"interrupted: training ends after {passes} passes", RuntimeWarning, stacklevel=2)
         return Trained(best, n_fills, history, interrupted=True)

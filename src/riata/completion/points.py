@@ -45,13 +45,14 @@ class Training:
     stopping: Stopping
     seeds: tuple[int, int]  # of entries to hide, and of the weights to start from
     on_round: Callable[[Round], None] | None = None
+    keep: bool = False  # what an interrupt leaves
 
     def run(self, inputs: NDArray[np.int64], like: Point | None = None) -> tuple[Completer, Trained]:
         """Train on some columns, given by position, from the linear model or from the weights of a point with these."""
         completer = self._completer(inputs)
         start = self._start(inputs) if like is None else _weights(like.weights, self.gaps.values)
         completer.active_set = False  # a column that says nothing linearly starts at zero, and must be able to come in
-        trained = train(completer, start, self.stopping, self.on_round)
+        trained = train(completer, start, self.stopping, self.on_round, keep=self.keep)
         completer.active_set = True
         return completer, trained
 

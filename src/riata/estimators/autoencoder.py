@@ -96,6 +96,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         refit="warm",
         dtype="float32",
         device=None,
+        on_interrupt="raise",
         verbose=0,
         random_state=None,
     ):
@@ -122,6 +123,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         self.refit = refit
         self.dtype = dtype
         self.device = device
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
 

@@ -32,7 +32,7 @@ from riata.path import Point
 from riata.problem import Problem
 from riata.progress import PathProgress
 from riata.prox import Groups
-from riata.refit import Refit
+from riata.refit import Plan, Refit
 from riata.solver import Solver
 from riata.stopping import LONGEST, Stopping, affordable
 
@@ -72,6 +72,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         refit="warm",
         dtype="float32",
         device=None,
+        on_interrupt="raise",
         verbose=0,
         random_state=None,
     ):
@@ -100,6 +101,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.refit = refit
         self.dtype = dtype
         self.device = device
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
 
@@ -137,6 +139,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         """Follow the path from the dense model to the empty one and choose a point."""
         grid, dense, sparse = self._settings()
+        self._forget()
         X, target, weights = self._check_rows(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
@@ -174,7 +177,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
             dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress)
+            keep = self.on_interrupt == "keep"
+            paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress, keep=keep)
         self.path_ = paths[0]
         # A solver of its own holds the samples, but none of the buffers of the path.
         fresh = self._solver(problem, 0 if solver.draw is None else solver.draw.initial_seed())
@@ -203,6 +207,14 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
         return self._refit(point, how)
+
+    def refit_plan(self, point: Point, how: str | bool) -> Plan:
+        """Return how a refit of a point was best, by its validation samples."""
+        return self._refit.plan(point, how)
+
+    def refit_by(self, plans: Callable[[int], Plan]) -> None:
+        """Say how to refit, by number of features, where no sample validates."""
+        self._refit = replace(self._refit, plans=plans)
 
     def _threads(self, solver: Solver) -> AbstractContextManager[None]:
         problem = solver.problem

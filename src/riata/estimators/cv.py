@@ -77,7 +77,6 @@ class CrossValidated(Supervised):
         final = clone(candidates[row["candidate"]].estimator).set_params(
             select=float(row["lambda_"]) if isinstance(self.select, str) else self.select,
             n_features_to_select=self.n_features_to_select,
-            refit=self.refit,
             verbose=self.verbose,
         )
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
@@ -85,6 +84,8 @@ class CrossValidated(Supervised):
         (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
+        self.refit_by(candidates[row["candidate"]].plans)
+        self.load(self._at(self.point_))
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
         self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
         self.cv_score_se_ = float(row["se_test_score"])
@@ -123,7 +124,7 @@ class CrossValidated(Supervised):
             shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
-            own = {"hidden_dims": shape, "M": M, "refit": False, "verbose": 0, "random_state": seed}
+            own = {"hidden_dims": shape, "M": M, "refit": False, "on_interrupt": "raise", "verbose": 0, "random_state": seed}
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
@@ -148,7 +149,7 @@ class CrossValidated(Supervised):
     def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
-        jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows)) for estimator in whole]
+        jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 

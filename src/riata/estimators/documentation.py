@@ -86,6 +86,10 @@ hidden_dims : tuple of int, default=(100,)
         Precision of training.
     device : str, optional
         Where to train, such as "cpu" or "cuda"; CUDA where there is one by default.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What an interrupt from the keyboard does once the dense model is trained: "raise" passes it on, and the estimator is not
+        fitted; "keep" ends the path there, with a warning, and ``fit`` returns the estimator at a point of what there is.
+        Folds, halves and draws always pass it on.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None

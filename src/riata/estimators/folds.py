@@ -13,12 +13,14 @@ from sklearn.base import clone
 
 from riata import check, choose
 from riata.estimators.supervised import Supervised
-from riata.path import Path
+from riata.path import Path, Point
+from riata.refit import Plan
 
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 # A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
 # since few are looked for, and small networks are cheap.
 _LESS = (0.9, 0.95)
+_MORE = 3  # times the λ of the last point that was scored
 _ROUNDING = 1e-9  # of a number of features
 
 Indices = NDArray[np.int64]
@@ -37,12 +39,33 @@ class Rows(NamedTuple):
         return Rows(X, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
+class Plans(NamedTuple):
+    """How to refit where no sample validates: as validated best on the first path, by number of features."""
+
+    n_features: tuple[int, ...]  # increasing
+    plans: tuple[Plan, ...]
+
+    def __call__(self, n_features: int) -> Plan:
+        """Return the plan of the nearest number of features, on a scale of ratios."""
+        away = np.abs(np.log(np.array(self.n_features) / max(n_features, 1)))
+        return self.plans[int(away.argmin())]
+
+
+class First(NamedTuple):
+    """What the first path of a candidate says."""
+
+    path: Path
+    scored: tuple[float, ...]
+    plans: Plans
+
+
 class Candidate(NamedTuple):
     """An estimator for replicas, which knows its λ, those of them to score, and how to refit them for that."""
 
     estimator: Supervised
     scored: tuple[float, ...]
     refit: str | bool
+    plans: Plans
 
 
 class Fold(NamedTuple):
@@ -77,9 +100,13 @@ def fitted(estimator: Supervised, rows: Rows) -> Supervised:
     return estimator.fit(rows.X, rows.y, rows.weights)
 
 
-def ahead(estimator: Supervised, rows: Rows) -> Path:
-    """Follow the first path, with a part of the rows to validate on."""
-    return fitted(clone(estimator), rows).path_
+def ahead(estimator: Supervised, rows: Rows, refit: str | bool) -> First:
+    """Solve the first path, with a part of the rows to validate on, and find how long to refit its points."""
+    model = fitted(clone(estimator), rows)
+    points = _worth_scoring(model.path_, refit)
+    found = {point.n_selected: model.refit_plan(point, refit) for point in points if point.n_selected and refit}
+    plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True))) if found else Plans((1,), (Plan(0, 0),))
+    return First(model.path_, tuple(point.lambda_ for point in points), plans)
 
 
 def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
@@ -87,6 +114,7 @@ def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, sc
     model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
     points = [model.path_[choose.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
+    model.refit_by(candidate.plans)
     refitted = (model.load(model.refitted(point, candidate.refit)) for point in points)
     found = [float(scorer(each, test.X, test.y, **weights)) for each in refitted]
     return Scores(np.array(found), np.array([point.n_selected for point in points]))
@@ -101,31 +129,35 @@ def _weighs(scorer: Any) -> bool:
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: Path, refit: str | bool) -> Candidate:
+def candidate(estimator: Supervised, first: First, refit: str | bool) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
     per_lambda = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
     patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
-    further = [] if estimator.lambda_seq is not None else first.visited[-1] * _FURTHER
+    further = [] if estimator.lambda_seq is not None else first.path.visited[-1] * _FURTHER
     replica = clone(estimator).set_params(
-        lambda_seq=tuple(map(float, [*first.visited, *further])),
-        n_iters=(max(1, first[0].best_iter), per_lambda),
+        lambda_seq=tuple(map(float, [*first.path.visited, *further])),
+        n_iters=(max(1, first.path[0].best_iter), per_lambda),
         patience=(None, patience),
         val_size=0,
     )
-    return Candidate(replica, _worth_scoring(first, refit), refit)
+    return Candidate(replica, first.scored, refit, first.plans)
 
 
-def _worth_scoring(path: Path, refit: str | bool) -> tuple[float, ...]:
-    """Return the λ at which enough features have left since the last one; all of them, if points are taken as they are."""
+def _worth_scoring(path: Path, refit: str | bool) -> list[Point]:
+    """Return the points before which enough has changed since the last one; all, if they are scored as they are.
+
+    Enough is a share of the features that has left, or a multiple of λ: folds lose features at other λ than all rows do.
+    """
     if not refit:
-        return tuple(map(float, path.lambdas))
+        return list(path)
     much, little = _LESS
-    scored, last = [], np.inf
+    scored: list[Point] = []
     for point in path:
-        if point.n_selected <= last * (much if last > path[0].n_selected / 2 else little):
-            scored.append(point.lambda_)
-            last = point.n_selected
-    return tuple(scored)
+        last = scored[-1] if scored else None
+        share = much if last is None or last.n_selected > path[0].n_selected / 2 else little
+        if last is None or point.n_selected <= last.n_selected * share or point.lambda_ > _MORE * last.lambda_ > 0:
+            scored.append(point)
+    return scored
 
 
 def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:

@@ -141,6 +141,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         refit="scratch",
         dtype="float32",
         device=None,
+        on_interrupt="raise",
         verbose=0,
         random_state=None,
     ):
@@ -168,6 +169,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         self.refit = refit
         self.dtype = dtype
         self.device = device
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
 
@@ -192,6 +194,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             The fitted imputer, at the chosen point.
         """
         grid, dense, sparse = self._settings()
+        self._forget()
         table, known = self._check_table(X, fitting=True)
         self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
         with threads.worth(len(table), self.n_features_in_, self._network):
@@ -225,7 +228,8 @@ class LassoNetImputer(TransformerMixin, PathModel):
             if not sparse.n_iters:
                 sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
             opening = Stopping(0, None, 0.0)  # the dense model is there already
-            paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress)
+            keep = self.on_interrupt == "keep"
+            paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress, keep=keep)
             judged = completion.judge(paths[0][1:], self._network, gaps, first)
             self.path_ = Path([first, *judged], multiplier=grid.multiplier, val_weights=weights)
             chosen = self._pick()
@@ -359,6 +363,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             stopping=stopping,
             seeds=(int(seeds[1]), int(seeds[2])),
             on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
+            keep=self.on_interrupt == "keep",
         )
 
     def _inputs(self) -> NDArray[np.int64]:

@@ -25,6 +25,13 @@ class PathModel(BaseEstimator):
     path_: Path
     point_: Point
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Name the parameters and, of a fitted model, how many features it has; points of one path differ in nothing else."""
+        text = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "point_"):
+            return text
+        return f"{text} with {self.n_selected_} of {self.n_features_in_} features, λ = {self.lambda_:.3g}"
+
     def load(self, point: Point) -> Self:
         """Move the fitted model to a point of its path."""
         check_is_fitted(self, "path_")
@@ -104,6 +111,7 @@ class PathModel(BaseEstimator):
         check.number("learning_rate", self.learning_rate, above=True)
         check.number("val_size", self.val_size, high=0.9)
         check.one_of("refit", self.refit, (False, "warm", "scratch"))
+        check.one_of("on_interrupt", self.on_interrupt, ("raise", "keep"))
         check.one_of("dtype", self.dtype, ("float32", "float64"))
         if self.n_features_to_select is not None:
             check.whole("n_features_to_select", self.n_features_to_select, 1)
@@ -124,6 +132,11 @@ class PathModel(BaseEstimator):
             Stopping(n_iters[0] or 0, patience[0], tol, keep_judged=True),
             Stopping(n_iters[1] or 0, patience[1], tol),
         )
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has left: a fit that is interrupted leaves an estimator that is not fitted."""
+        for name in ("path_", "point_"):
+            vars(self).pop(name, None)
 
     def _check_number(self) -> None:
         """Refuse more features to select than there are."""

@@ -35,7 +35,7 @@ class ColumnSelector(SelectorMixin):
         array of shape (n_samples, n_selected_), or a data frame where ``set_output`` asks for one
             The selected columns.
         """
-        if self._categories is None:
+        if self._categories is None and not check.holds_dates(X):
             return super().transform(X)
         check_is_fitted(self)
         self._numbers(X)  # refuses what predict would

@@ -1,7 +1,16 @@
 """How far a selection can be trusted."""
 
+from riata.evidence.curves import Curve, effect_curve, feature_effects
 from riata.evidence.importance import holdout_p_values, permutation_importance
 from riata.evidence.knockoff_selector import KnockoffSelector
 from riata.evidence.stability import StabilitySelector
 
-__all__ = ["KnockoffSelector", "StabilitySelector", "holdout_p_values", "permutation_importance"]
+__all__ = [
+    "Curve",
+    "KnockoffSelector",
+    "StabilitySelector",
+    "effect_curve",
+    "feature_effects",
+    "holdout_p_values",
+    "permutation_importance",
+]

@@ -16,7 +16,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
@@ -60,8 +60,8 @@ def permutation_importance(
         A fitted model with the interface of scikit-learn, or a pipeline. Features outside its ``selected_``, where it has
         that, and columns that are constant in X get exactly 0.
     X : array-like of shape (n_samples, n_features)
-        Numbers without gaps and, in a data frame, categories. Rows that the model has not seen: rows it was fitted on make it
-        look better than it is.
+        Numbers, dates and, in a data frame, categories, with gaps where the model takes them. Rows that the model has not seen:
+        rows it was fitted on make it look better than it is.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The target.
     n_repeats : int, default=20
@@ -97,9 +97,9 @@ def permutation_importance(
     n_repeats = check.whole("n_repeats", n_repeats, 1)
     if not 0 < check.number("confidence", confidence) < 1:
         raise ValueError(f"confidence must lie between 0 and 1, such as 0.95; got {confidence!r}")
-    held = _held_out(model, X, y, "permutation_importance", sample_weight)
+    held = _held_out(model, X, y, "permutation_importance", sample_weight, gaps=True)
     features = _features(held, feature_groups, random_state)
-    varies = np.ptp(held.X, axis=0) > 0
+    varies = _varies(held.X)
     jobs = {i: Job(f.name, (held, f, n_repeats)) for i, f in enumerate(features) if f.used and varies[f.columns].any()}
     found = np.zeros((len(features), 2))  # importance, standard error
     if jobs:
@@ -384,14 +384,16 @@ def _indicators(codes: Floats) -> Floats:
 # What comes in, and what goes out.
 
 
-def _held_out(model: Any, X: Any, y: Any, who: str, sample_weight: Any = None, more: Any = None) -> _HeldOut:
+def _held_out(
+    model: Any, X: Any, y: Any, who: str, sample_weight: Any = None, more: Any = None, *, gaps: bool = False
+) -> _HeldOut:
     check_is_fitted(model)
     if not (is_classifier(model) or is_regressor(model)):
         raise ValueError(f"{who} needs a classifier or a regressor; got {type(model).__name__}")
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{who} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
     tables, levels = _coded(model, [X] if more is None else [X, more])
-    checked = [_rows(model, table, name, who) for table, name in zip(tables, ("X", "X_fit"), strict=False)]
+    checked = [_rows(model, table, name, who, gaps=gaps) for table, name in zip(tables, ("X", "X_fit"), strict=False)]
     X = checked[0]
     target = _labels(model, y) if is_classifier(model) else _numbers(y, who)
     check_consistent_length(X, target)
@@ -422,9 +424,17 @@ def _coded(model: Any, tables: list[Any]) -> tuple[list[Any], dict[int, pd.Serie
     return tables, levels
 
 
-def _rows(model: Any, X: Any, name: str, who: str) -> Floats:
+def _varies(X: Floats) -> NDArray[np.bool_]:
+    """Say which columns are not constant; a gap differs from all else."""
+    return ~(np.isclose(X, X[0], rtol=0, atol=0, equal_nan=True)).all(axis=0)
+
+
+def _rows(model: Any, X: Any, name: str, who: str, *, gaps: bool) -> Floats:
     X = check.numeric_frame(X, who)
-    checked = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name=name, estimator=who)
+    finite = "allow-nan" if gaps and get_tags(model).input_tags.allow_nan else True
+    checked = check_array(
+        X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite, input_name=name, estimator=who
+    )
     validate_data(model, X, reset=False, skip_check_array=True)  # names and number of columns
     return checked
 

@@ -43,7 +43,7 @@ def seeded(estimator: Any, draw: np.random.Generator) -> Any:
     """
     copy = clone(estimator)
     if isinstance(last_step(copy), BaseLassoNet) and not isinstance(last_step(copy), CrossValidated):
-        last_step(copy).set_params(select=0.0, refit=False, n_features_to_select=None)
+        last_step(copy).set_params(select=0.0, refit=False, n_features_to_select=None, on_interrupt="raise")
     names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
     return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
 

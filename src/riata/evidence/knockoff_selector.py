@@ -139,7 +139,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            Numbers without gaps, and categories, by type or by the estimator's ``categorical_features``. A category is
+            Numbers and dates, with the mean of the column for gaps, and categories, by type or by the estimator's ``categorical_features``. A category is
             compared as a group of 0/1 columns, one for each level but the commonest.
         y : array of shape (n,) or (n, outputs)
             What the estimator predicts.
@@ -174,6 +174,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         return tags
 
@@ -200,7 +201,17 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         learnt = categories.learn(X, "from_dtype" if asked is None else asked, sample_weight)
         if learnt is not None:
             X = learnt.encode(X)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, ensure_min_samples=_FEWEST_ROWS)
+        X = check.numeric_frame(X, type(self).__name__)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            multi_output=True,
+            ensure_min_samples=_FEWEST_ROWS,
+            ensure_all_finite="allow-nan",
+        )
+        X = self._filled(X)
         weights = None
         if sample_weight is not None:
             weights = check.sample_weight(sample_weight, len(X))
@@ -211,6 +222,22 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         parts = [X[:, [j]] if n < 2 else X[:, [j]] == np.arange(1, n) for j, n in enumerate(n_levels)]
         source = np.repeat(np.arange(X.shape[1]), [part.shape[1] for part in parts])
         return np.hstack(parts).astype(np.float64), source, y, weights
+
+    def _filled(self, X: Floats) -> Floats:
+        """Put means in the place of gaps: knockoffs are drawn for whole columns, and the target has no part in this."""
+        gaps = np.isnan(X)
+        if not gaps.any():
+            return X
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        warnings.warn(
+            f"{int(gaps.any(axis=0).sum())} of {X.shape[1]} columns have missing values "
+            f"({', '.join(str(name) for name in names[gaps.any(axis=0)][:5])}), in whose place knockoffs see the mean of the "
+            "column: whether values are missing plays no part in the selection",
+            UserWarning,
+            stacklevel=4,
+        )
+        n_known = (~gaps).sum(axis=0)
+        return np.where(gaps, np.where(gaps, 0, X).sum(axis=0) / np.maximum(n_known, 1), X)
 
     def _columns(self, used: NDArray[np.bool_], source: Ids) -> _Columns:
         """Learn which columns go together."""

@@ -125,7 +125,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, without gaps, and categories where the estimator takes them. Column names of a data frame are kept.
+            Numbers, and gaps, dates and categories where the estimator takes them. Column names of a data frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target. Halves of the rows of a classifier keep the shares of the classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -167,6 +167,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
         tags.classifier_tags = get_tags(self.estimator).classifier_tags
         return tags
@@ -194,6 +195,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             multi_output=True,
             ensure_min_samples=4,
+            ensure_all_finite=self._finite(),
         )
         if self._categories is not None:  # every half learns its own levels
             return categories.as_frame(X), y

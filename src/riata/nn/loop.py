@@ -47,6 +47,7 @@ def path(
     optimizer: Callable[[Any], Optimizer] | None = None,
     refit: int = 0,
     until: int = 0,
+    on_interrupt: str = "raise",
     verbose: int = 0,
 ) -> Path:
     """Follow a model from dense to empty: train it, then raise λ by and by, each time from the weights before.
@@ -89,16 +90,19 @@ def path(
         losses then. The path goes on from the penalised ones. 0 for none.
     until : int, default=0
         End when at most so many units are left.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether an interrupt from the keyboard is passed on, or ends the path with a warning and the points so far.
     verbose : int, default=0
         1 shows a progress bar.
 
     Returns
     -------
     Path
-        Of :class:`ModulePoint`. An interrupt from the keyboard ends it early, with a warning.
+        Of :class:`ModulePoint`.
     """
     check.number("M", M, high=1e6)
     check.number("gamma", gamma)
+    check.one_of("on_interrupt", on_interrupt, ("raise", "keep"))
     passes = check.per_stage("epochs", epochs, 1)
     for name, value in (("refit", refit), ("until", until)):
         check.whole(name, value)
@@ -111,7 +115,7 @@ def path(
         try:
             walk.go(passes[0], progress)
         except KeyboardInterrupt:
-            if not walk.points:
+            if on_interrupt == "raise" or not walk.points:
                 raise
             last = walk.points[-1]
             warnings.warn(

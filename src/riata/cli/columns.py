@@ -1,0 +1,44 @@
+"""What the columns of a file hold, and what is done about each, told before any training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from riata.cli.output import say
+from riata.files import Column, Table, counted
+
+_SHOWN = 20  # columns of a file that are all listed
+_REMARKS = 30  # columns with something to say about them
+
+
+def show_columns(console: Console, table: Table, file: str) -> None:
+    """Print one row for each column, or for those that something is to be said of where there are many."""
+    n, d = len(table.y), sum(column.used for column in table.columns)
+    how = f" ({table.how})" if table.how else ""
+    say(console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {table.target!r}")
+    listed = list(table.columns)
+    if len(listed) > _SHOWN:
+        listed = [column for column in listed if column.remarkable]
+    printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)
+    for column in listed[:_REMARKS]:
+        printed.add_row(*(Text(part) for part in (column.name, column.kind, column.holds, column.use)))
+    console.print(printed, "", sep="\n") if listed else None
+    rest = [column for column in table.columns if column not in listed[:_REMARKS]]
+    if rest:
+        say(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")
+    say(console, f"Features: {d} of {len(table.columns)} columns. To overrule: {_OPTIONS}\n")
+
+
+_OPTIONS = "--categorical, --numeric, --dates, --drop COL; --na TEXT for cells that stand for missing values"
+
+
+def _by_kind(columns: Sequence[Column]) -> str:
+    counts: dict[str, int] = {}
+    for column in columns:
+        counts[column.kind] = counts.get(column.kind, 0) + 1
+    names = {"category": "categories", "left out": "left out"}
+    return ", ".join(f"{count:,} {names.get(kind, kind + 's') if count > 1 else kind}" for kind, count in counts.items())

@@ -1,0 +1,130 @@
+"""From the text of cells to numbers and dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["Dates", "decimal_of", "to_dates", "to_numbers"]
+
+Floats = NDArray[np.float64]
+_SPACES = "  \u202f"  # a space, and the two that do not break a line
+_SIGNS = "$€£¥"  # before a number
+_PLAIN = {
+    ".": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
+    ",": re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"),
+}
+_GROUPED = {  # three digits between separators of thousands
+    ".": re.compile(rf"[+-]?\d{{1,3}}([,'{_SPACES}]\d{{3}})+(\.\d*)?"),
+    ",": re.compile(rf"[+-]?\d{{1,3}}([.'{_SPACES}]\d{{3}})+(,\d*)?"),
+}
+_CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})*|\d+),(\d{1,2}|\d{4,})")  # no separator of thousands stands there
+_CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})*|\d+)\.(\d{1,2}|\d{4,})")
+
+
+def decimal_of(cells: Sequence[str]) -> str:
+    """Say whether the numbers among some cells have a decimal comma or a point, which is the answer where nothing tells."""
+    commas, points = (sum(bool(p.fullmatch(_bare(cell))) for cell in cells) for p in (_CLEAR_COMMA, _CLEAR_POINT))
+    return "," if commas > points else "."
+
+
+def to_numbers(cells: Sequence[str], decimal: str) -> Floats:
+    """Return the number that each cell holds, NaN where it holds none.
+
+    ``1,234.5`` and ``1 234.5`` have separators of thousands; with a decimal comma ``1.234,5`` has. A sign of a currency before
+    the number, and of per cent behind it, is passed over.
+    """
+    return np.array([_number(_bare(cell), decimal) for cell in cells], dtype=np.float64)
+
+
+def _bare(cell: str) -> str:
+    return cell.strip().lstrip(_SIGNS).rstrip("%").strip()
+
+
+def _number(text: str, decimal: str) -> float:
+    if _GROUPED[decimal].fullmatch(text):
+        text = re.sub(rf"[{',' if decimal == '.' else '.'}'{_SPACES}]", "", text)
+    elif not _PLAIN[decimal].fullmatch(text):
+        return np.nan
+    return float(text.replace(",", "."))
+
+
+# ---- dates ----------------------------------------------------------------------------------------------------------
+
+_TIME = r"(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_YEAR_FIRST = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})(?:[-/.](\d{{1,2}}))?{_TIME}")
+_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})[-/.](\d{{4}}|\d{{2}}){_TIME}")
+_DAY_NAME = re.compile(rf"(\d{{1,2}})[- ]([A-Za-z]{{3,9}})\.?,?[- ](\d{{4}}|\d{{2}}){_TIME}")
+_NAME_DAY = re.compile(rf"([A-Za-z]{{3,9}})\.? (\d{{1,2}}),? (\d{{4}}){_TIME}")
+_DIGITS = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_MONTHS = {
+    name: number
+    for number, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)
+}
+_CENTURY = 69  # two digits of a year above this are in the last century, as in POSIX
+
+
+@dataclass(frozen=True, eq=False)
+class Dates:
+    """What cells say as dates: the moments, in UTC where a zone is given, and how day and month were told apart."""
+
+    values: pd.DatetimeIndex  # NaT where a cell holds no date
+    remark: str = ""
+
+
+def to_dates(cells: Sequence[str], *, digits: bool = False) -> Dates:
+    """Return the date that each cell holds, NaT where it holds none; with ``digits``, ``20260131`` is one."""
+    cells = [cell.strip() for cell in cells]
+    day_first, remark = _order([match for cell in cells if (match := _YEAR_LAST.fullmatch(cell))])
+    texts = [_iso(cell, day_first=day_first, digits=digits) for cell in cells]
+    found = pd.to_datetime(pd.Series(texts, dtype=object), format="ISO8601", utc=True, errors="coerce")
+    return Dates(pd.DatetimeIndex(found.dt.tz_localize(None)), remark)
+
+
+def _order(matches: Sequence[re.Match[str]]) -> tuple[bool, str]:
+    """Tell from all dates such as 3/4/2026 whether the day comes first; a month has no more than 12."""
+    if not matches:
+        return False, ""
+    first, second = (max(int(match[i]) for match in matches) for i in (1, 3))
+    if first > 12 or second > 12:
+        return first > 12, ""
+    day_first = matches[0][2] == "."
+    example = matches[0][0].split(" ")[0]
+    return day_first, f"the {'day' if day_first else 'month'} comes first, as in {example}, by custom: nothing tells"
+
+
+def _iso(cell: str, *, day_first: bool, digits: bool) -> str | None:
+    if match := _YEAR_FIRST.fullmatch(cell):
+        year, month, day, *time = match.groups()
+        return _joined(year, month, day or "1", *time)
+    if match := _YEAR_LAST.fullmatch(cell):
+        first, _, second, year, *time = match.groups()
+        return _joined(year, *((second, first) if day_first else (first, second)), *time)
+    if match := _DAY_NAME.fullmatch(cell):
+        day, name, year, *time = match.groups()
+        return _joined(year, _month(name), day, *time)
+    if match := _NAME_DAY.fullmatch(cell):
+        name, day, year, *time = match.groups()
+        return _joined(year, _month(name), day, *time)
+    if digits and (match := _DIGITS.fullmatch(cell)):
+        return _joined(*match.groups(), None, None)
+    return None
+
+
+def _month(name: str) -> str | None:
+    number = _MONTHS.get(name[:3].lower())
+    return None if number is None else str(number)
+
+
+def _joined(year: str, month: str | None, day: str, time: str | None, zone: str | None) -> str | None:
+    if month is None:
+        return None
+    if len(year) == 2:
+        year = ("19" if int(year) >= _CENTURY else "20") + year
+    date = f"{year}-{month.zfill(2)}-{day.zfill(2)}"
+    return date if time is None else f"{date}T{time.zfill(len(time) + (time[1] == ':'))}{zone or ''}"

@@ -1,0 +1,53 @@
+"""Tables out: the bytes of a file."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import io
+from pathlib import Path
+
+import pandas as pd
+
+from riata.files.messages import TableError
+from riata.files.read import PARQUET
+
+__all__ = ["check_writable", "encode"]
+
+_ENDINGS = (".csv", ".csv.gz", *PARQUET)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a name under which no table can be written."""
+    if not path.name.lower().endswith(_ENDINGS):
+        raise TableError(f"{path} is neither .csv nor .parquet: choose a name for --out that ends in one of these")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder: choose another name for --out")
+    if path.suffix.lower() in PARQUET and importlib.util.find_spec("pyarrow") is None:
+        raise TableError(
+            "writing parquet needs pyarrow: pip install 'riata[parquet]', or choose a name for --out that ends in .csv"
+        )
+
+
+def encode(frame: pd.DataFrame, path: Path) -> bytes:
+    """Return the contents of a file; the same table gives the same bytes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What to write. Labels of rows that have no name become the first column of a csv file, also without a name.
+    path : Path
+        Where it will be; only the name's ending matters.
+
+    Returns
+    -------
+    bytes
+        Comma-separated UTF-8 text, compressed for ``.csv.gz``, or parquet.
+    """
+    if path.suffix.lower() in PARQUET:
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer)
+        return buffer.getvalue()
+    labelled = not isinstance(frame.index, pd.RangeIndex)
+    text = frame.to_csv(index=labelled, lineterminator="\n").encode()
+    return gzip.compress(text, mtime=0) if path.suffix.lower() == ".gz" else text
