@@ -207,7 +207,7 @@ def test_a_column_that_is_not_there_is_refused(wrong, match):
 
 
 def test_text_that_is_not_declared_is_refused():
-    with pytest.raises(ValueError, match="text or a date in 'noise', 'left'"):
+    with pytest.raises(ValueError, match="text in 'noise', 'left'"):
         LassoNetRegressor(**QUICK, categorical_features=["colour"]).fit(FRAME, y)
 
 

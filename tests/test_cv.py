@@ -48,16 +48,18 @@ def fitted(cancer):
 def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatch, refit):
     """A replica sees its fold's training rows and nothing else: the plain estimator on these rows gives the same."""
     seen = []
-    plain = LassoNetClassifier.fit
-    monkeypatch.setattr(LassoNetClassifier, "fit", lambda self, *args: seen.append(clone(self)) or plain(self, *args))
+    candidate = folds.candidate
+    monkeypatch.setattr(folds, "candidate", lambda *args: seen.append(candidate(*args)) or seen[-1])
     X, y = cancer
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
-    model = LassoNetClassifierCV(cv=folds, scoring="neg_log_loss", **{**QUICK, "refit": refit}).fit(X, y)
-    replica = LassoNetClassifier(**seen[1].get_params())
-    results = model.cv_results_
-    for i, (fit, test) in enumerate(folds):
+    pairs = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
+    model = LassoNetClassifierCV(cv=pairs, scoring="neg_log_loss", **{**QUICK, "refit": refit}).fit(X, y)
+    replica, results = seen[0].estimator, model.cv_results_
+    for i, (fit, test) in enumerate(pairs):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
-            alone = clone(replica).set_params(select=row.lambda_, refit=refit).fit(X[fit], y[fit])
+            alone = clone(replica).set_params(select=row.lambda_).fit(X[fit], y[fit])
+            alone.refit_by(seen[0].plans)
+            if row.lambda_:  # the dense model is as it is
+                alone.set_params(refit=refit).to(alone.point_)
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
 
@@ -293,13 +295,14 @@ def test_points_are_scored_where_enough_has_changed_and_more_often_where_few_fea
     quick = {**QUICK, "path_multiplier": 1.02, "val_size": 0, "select": 0.0}
     path = LassoNetClassifier(**quick).fit(*load_digits(return_X_y=True)).path_
     counts = dict(zip(path.lambdas, path.n_selected, strict=True))
-    scored, (much, little) = folds._worth_scoring(path, "warm"), (0.9, 0.95)
+    scored, (much, little) = [point.lambda_ for point in folds._worth_scoring(path, "warm")], (0.9, 0.95)
+    assert len(scored) < len(path) / 2
     for above, below in pairwise(scored):
         share = much if counts[above] > counts[0] / 2 else little
-        assert counts[below] <= share * counts[above]
-        between = [count for lambda_, count in counts.items() if above < lambda_ < below]
-        assert all(count > share * counts[above] for count in between)
-    assert folds._worth_scoring(path, False) == tuple(path.lambdas)
+        assert counts[below] <= share * counts[above] or below > 3 * above
+        between = [(lambda_, count) for lambda_, count in counts.items() if above < lambda_ < below]
+        assert all(count > share * counts[above] and lambda_ <= (3 * above or np.inf) for lambda_, count in between)
+    assert folds._worth_scoring(path, False) == list(path)
 
 
 def test_without_refit_scores_are_of_the_penalised_networks(cancer):

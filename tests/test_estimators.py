@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 import torch
+from sklearn.exceptions import NotFittedError
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, recall_score
@@ -945,12 +946,13 @@ def interrupt_after(monkeypatch, n_calls: int) -> None:
 
 @both
 @pytest.mark.parametrize("params", [{"select": "best"}, {"n_features_to_select": 2}, {"select": 100.0}])
-def test_an_interrupt_keeps_the_points_there_are(Estimator, params, monkeypatch):
+def test_an_interrupt_keeps_the_points_there_are_where_that_is_asked_for(Estimator, params, monkeypatch):
     lambdas = (0.01, 0.02, 0.03, 0.04, 0.05)
     whole = quick(Estimator, lambda_seq=lambdas, n_iters=(30, 5), select="best").path_
     interrupt_after(monkeypatch, 4)
     with pytest.warns() as warned:
-        model = Estimator(**QUICK | {"n_iters": (30, 5)} | params, lambda_seq=lambdas).fit(X, target_of(Estimator))
+        model = Estimator(**QUICK | {"n_iters": (30, 5)} | params, lambda_seq=lambdas, on_interrupt="keep")
+        model.fit(X, target_of(Estimator))
     assert warned[0].category is RuntimeWarning
     assert "interrupted: the path ends at lambda_=0.03 with 8 features" in str(warned[0].message)
     assert same_path(model.path_, whole[:4])
@@ -959,10 +961,22 @@ def test_an_interrupt_keeps_the_points_there_are(Estimator, params, monkeypatch)
     assert model.at(lambda_=0).lambda_ == 0
 
 
-def test_an_interrupt_before_the_first_point_is_an_interrupt(monkeypatch):
-    interrupt_after(monkeypatch, 0)
+@pytest.mark.parametrize(("n_calls", "how"), [(0, "keep"), (0, "raise"), (4, "raise")])
+def test_an_interrupt_is_raised_and_leaves_an_estimator_that_is_not_fitted(n_calls, how, monkeypatch):
+    model = quick(LassoNetRegressor, on_interrupt=how)
+    interrupt_after(monkeypatch, n_calls)
     with pytest.raises(KeyboardInterrupt):
-        quick(LassoNetRegressor)
+        model.fit(X, target_of(LassoNetRegressor))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_the_representation_of_a_fitted_model_says_where_on_its_path_it_is():
+    model = quick(LassoNetRegressor)
+    assert "features" not in repr(LassoNetRegressor())
+    one = model.at(n_features=1)
+    assert repr(one).endswith(f") with 1 of 8 features, λ = {one.lambda_:.3g}")
+    assert repr(model.at(lambda_=0)).endswith(") with 8 of 8 features, λ = 0")
 
 
 def test_features_that_were_never_in_are_ordered_below_all_others():

@@ -474,7 +474,7 @@ def test_rows_must_be_those_that_the_model_takes(models, measure):
         measure(model, X_out, y_out[:-1])
     with pytest.raises(ValueError, match="y has 2 columns; the model predicts 1"):
         measure(model, X_out, np.column_stack([y_out, y_out]))
-    with pytest.raises(ValueError, match="there is text or a date in 'word'"):
+    with pytest.raises(ValueError, match="there is text in 'word'"):
         measure(model, pd.DataFrame(X_out).assign(word="a"), y_out)
 
 

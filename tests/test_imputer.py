@@ -428,8 +428,8 @@ def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
         (np.array([[1.0, np.nan, 2.0]]), "minimum of 2 is required"),
         (np.full((5, 3), np.nan), "nothing but gaps"),
         (np.where(np.arange(30).reshape(10, 3) == 4, np.inf, 1.0), "infinity"),
-        (pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", None]}), "text or a date in 'town'"),
-        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "text or a date in 'day'"),
+        (pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", None]}), "text in 'town'"),
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "dates in 'day'"),
     ],
 )
 def test_tables_that_cannot_be_filled_are_refused(table, message):
@@ -475,7 +475,7 @@ def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
     assert caught[0].filename == __file__
 
 
-def test_an_interrupt_leaves_a_usable_model(monkeypatch):
+def test_an_interrupt_leaves_a_usable_model_where_that_is_asked_for_and_none_otherwise(monkeypatch):
     seen = []
 
     def stop(completer, weights, most):
@@ -488,10 +488,14 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch):
     monkeypatch.setattr(hiding, "_look", stop)
     gaps = with_gaps(plane(60))
     with pytest.warns(RuntimeWarning, match="interrupted: training ends"):
-        model = LassoNetImputer(**FAST).fit(gaps)
+        model = LassoNetImputer(**FAST, on_interrupt="keep").fit(gaps)
     assert np.isfinite(model.transform(gaps)).all()
     assert len(model.path_) == 1
     seen.clear()
     with pytest.warns(UserWarning, match="ends before n_features_to_select=2"), pytest.warns(RuntimeWarning):
-        LassoNetImputer(**FAST, n_features_to_select=2).fit(gaps)
+        LassoNetImputer(**FAST, n_features_to_select=2, on_interrupt="keep").fit(gaps)
     assert len(seen) == 4  # no further training
+    seen.clear()
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(on_interrupt="raise").fit(gaps)
+    assert not hasattr(model, "point_")

@@ -664,10 +664,18 @@ def test_what_cannot_be_selected_from_is_refused():
         lasso().fit(np.ones((20, 12)), y[:20])
     with pytest.raises(ValueError, match="minimum of 3"):
         lasso().fit(X[:2], y[:2])
-    with pytest.raises(ValueError, match="NaN"):
-        lasso().fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match="could not convert string"):
+    with pytest.raises(ValueError, match="infinity"):
+        lasso().fit(np.where(X > 2, np.inf, X), y)
+    with pytest.raises(ValueError, match="KnockoffSelector needs numbers; X is an array with text: give a data frame"):
         lasso().fit(X.astype(str) + "a", y)
+
+
+def test_gaps_are_the_means_of_their_columns_and_a_warning_says_so():
+    gaps = np.where(X > 1.5, np.nan, X)
+    with pytest.warns(UserWarning, match="columns have missing values .* whether values are missing plays no part"):
+        found = lasso().fit(gaps, y)
+    whole = lasso().fit(np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps), y)
+    np.testing.assert_array_equal(found.statistics_, whole.statistics_)
 
 
 def test_estimators_that_cannot_work_are_refused():

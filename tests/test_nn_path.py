@@ -104,7 +104,7 @@ def test_given_lambdas_are_visited_and_an_end_is_kept():
     assert found[-1].n_selected <= 5 < found[-2].n_selected
 
 
-def test_an_interrupted_path_keeps_its_points():
+def test_an_interrupted_path_keeps_its_points_where_that_is_asked_for():
     class Interrupted:
         """Rows that someone stops after a while."""
 
@@ -118,11 +118,13 @@ def test_an_interrupted_path_keeps_its_points():
 
     model = Model()
     with pytest.warns(RuntimeWarning, match="interrupted: the path ends"):
-        found = path(model, row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
+        found = path(model, row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01, on_interrupt="keep")
     assert len(found) > 1
     assert model.training
     for name, weight in model.state_dict().items():  # the model is at the last of them
         assert torch.equal(weight, found[-1].state[name])
+    with pytest.raises(KeyboardInterrupt):
+        path(Model(), row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
 
 
 def test_short_batches_count_for_their_rows():

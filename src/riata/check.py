@@ -115,11 +115,19 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
     return weights
 
 
-def numeric_frame(X: Any, who: str) -> Any:
+def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
     """Turn the columns of a data frame into numbers: dates into days since 1970, and objects such as pd.NA into floats.
 
-    Columns that hold other things are named in the error.
+    Columns that hold other things are named in the error; without ``dates``, these are among them.
     """
+    if isinstance(X, np.ndarray) and X.ndim == 2 and (X.dtype.kind in "US" or _has_words(X)):
+        raise ValueError(
+            f"{who} needs numbers; X is an array with text: give a data frame, whose columns of text are categories where it takes "
+            "them, or encode them first"
+        )
+    if not dates and holds_dates(X):
+        found = [name for name in X.columns if holds_dates(X[[name]])]
+        raise ValueError(f"{who} needs numbers; there are dates in {_some(found)}: drop these columns, or turn them into days")
     if hasattr(X, "to_pandas") and _has_dates(X.dtypes):
         X = X.to_pandas()
     if not (hasattr(X, "dtypes") and hasattr(X, "assign")):
@@ -141,6 +149,10 @@ def numeric_frame(X: Any, who: str) -> Any:
         for i, column in numeric.items():
             X.isetitem(i, column)
     return X
+
+
+def _has_words(X: NDArray[Any]) -> bool:
+    return X.dtype == object and len(X) > 0 and any(isinstance(value, str) for value in X[0])
 
 
 _DATES = ("date", "timedelta", "period")  # types of pandas; polars has capitals

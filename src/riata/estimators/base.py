@@ -192,7 +192,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             about=self._about,
             refit=(lambda point: refit(point, self.refit)) if self.refit else None,
         )
-        return self.load(self._at(chosen))
+        return self.to(chosen)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -207,6 +207,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
         return self._refit(point, how)
+
+    def to(self, point: Point) -> Self:
+        """Move to a point, refitted where the estimator refits."""
+        return self.load(self._at(point))
 
     def refit_plan(self, point: Point, how: str | bool) -> Plan:
         """Return how a refit of a point was best, by its validation samples."""

@@ -81,11 +81,10 @@ class CrossValidated(Supervised):
         )
         if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
             final._about = choice.n_selected, choice.too_few
-        (fitted,) = run(folds.fitted, [Job("the path on all rows", (final, rows))])
+        plans = candidates[row["candidate"]].plans
+        (fitted,) = run(folds.final, [Job("the path on all rows", (final, rows, plans, self.refit))])
         for name in vars(fitted).keys() - final.get_params().keys():
             setattr(self, name, vars(fitted)[name])
-        self.refit_by(candidates[row["candidate"]].plans)
-        self.load(self._at(self.point_))
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
         self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
         self.cv_score_se_ = float(row["se_test_score"])

@@ -100,6 +100,13 @@ def fitted(estimator: Supervised, rows: Rows) -> Supervised:
     return estimator.fit(rows.X, rows.y, rows.weights)
 
 
+def final(estimator: Supervised, rows: Rows, plans: Plans, refit: str | bool) -> Supervised:
+    """Fit on all of the rows, and refit the point that was chosen in the way that suits its number of features."""
+    model = fitted(estimator, rows)
+    model.refit_by(plans)
+    return model.set_params(refit=refit).to(model.point_)
+
+
 def ahead(estimator: Supervised, rows: Rows, refit: str | bool) -> First:
     """Solve the first path, with a part of the rows to validate on, and find how long to refit its points."""
     model = fitted(clone(estimator), rows)

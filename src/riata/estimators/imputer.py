@@ -330,7 +330,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """Return a table of numbers and which of them are known."""
         table = validate_data(
             self,
-            check.numeric_frame(X, type(self).__name__),
+            check.numeric_frame(X, type(self).__name__, dates=False),
             reset=fitting,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._gaps_are_nan() else True,
