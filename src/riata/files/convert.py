@@ -23,8 +23,9 @@ _GROUPED = {  # three digits between separators of thousands
     ".": re.compile(rf"[+-]?\d{{1,3}}([,'{_SPACES}]\d{{3}})+(\.\d*)?"),
     ",": re.compile(rf"[+-]?\d{{1,3}}([.'{_SPACES}]\d{{3}})+(,\d*)?"),
 }
-_CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})*|\d+),(\d{1,2}|\d{4,})")  # no separator of thousands stands there
-_CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})*|\d+)\.(\d{1,2}|\d{4,})")
+# Numbers in which one sign can only stand before decimals, or the other only between thousands; 1,234 says nothing.
+_CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}|\d+,(\d{1,2}|\d{4,})|(0|\d{4,}),\d+)")
+_CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d+\.(\d{1,2}|\d{4,})|(0|\d{4,})\.\d+)")
 
 
 def decimal_of(cells: Sequence[str]) -> str:

@@ -129,7 +129,7 @@ def _stored(data: bytes, ending: str) -> tuple[pd.DataFrame, str, str]:
     if ending in EXCEL:
         with pd.ExcelFile(io.BytesIO(data)) as book:
             sheets = [str(name) for name in book.sheet_names]
-            frame = book.parse(sheets[0])
+            frame = pd.read_excel(book, sheet_name=sheets[0])
         others = f", the first of its sheets ({some(sheets)})" if len(sheets) > 1 else ""
         return frame, _decimal(frame), f"xlsx{others}"
     parquet = ending in PARQUET

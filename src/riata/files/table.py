@@ -145,6 +145,8 @@ def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Aske
     if target in asked.drop:
         raise TableError(f"the target {target!r} cannot be dropped")
     asked.check(frame.columns.tolist())
+    if len(frame) < MIN_ROWS:
+        raise TableError(f"the table has {counted(len(frame), 'row')}; at least {MIN_ROWS} are needed")
     column = target_kind(frame.pop(target), source.decimal)
     column = replace(column, values=column.values.where(_finite(column.values)))
     known = column.values.notna()
