@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 import riata.evidence.stability
 from riata import cli, jobs
 from riata.cli import evidence, selecting
+from riata.files import Source
 
-FILES = ["path.csv", "path.png", "selected.csv", "summary.json"]
+FILES = ["columns.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 ALL = ("--cv", 3, "--stability", "--max-false", 2, "--fdr", 0.5)
 
 
@@ -79,7 +80,7 @@ def test_every_option_adds_its_files(everything):
     assert all(name in result.stdout.splitlines()[-1] for name in added)
 
 
-def test_levels_of_a_text_column_are_judged_as_one(everything):
+def test_a_text_column_is_one_row_of_every_table(everything):
     out, _ = everything
     stability, knockoffs = (pd.read_csv(out / f"{name}.csv") for name in ("stability", "knockoffs"))
     assert stability.columns.tolist() == ["feature", "frequency", "selected"]
@@ -88,21 +89,17 @@ def test_levels_of_a_text_column_are_judged_as_one(everything):
         assert set(frame["feature"]) == {"size", "noise", "hum", "city"}
         assert frame[number].is_monotonic_decreasing
         assert set(frame["feature"][:2]) == {"size", "city"}
-    chosen = pd.read_csv(out / "selected.csv")
-    city = chosen[chosen["group"] == "city"]
-    assert len(city) == 3
-    assert (city[["loss_rise", "frequency"]].nunique() == 1).all()
 
 
 def test_selected_features_have_the_frequency_of_their_column_and_the_loss_without_it(everything):
     chosen = pd.read_csv(everything[0] / "selected.csv")
     frequencies = pd.read_csv(everything[0] / "stability.csv").set_index("feature")["frequency"]
-    assert chosen["frequency"].tolist() == frequencies[chosen["group"]].tolist()
+    assert chosen["frequency"].tolist() == frequencies[chosen["name"]].tolist()
     assert (chosen["loss_rise_low"] < chosen["loss_rise"]).all() and (
         chosen["loss_rise"] < chosen["loss_rise_high"]
     ).all()
     rise = chosen.set_index("name")["loss_rise"]
-    assert rise["size"] > 0.1 and rise["city=Rome"] > 0.1
+    assert rise["size"] > 0.1 and rise["city"] > 0.1
 
 
 def test_the_summary_holds_the_settings_and_the_results(everything):
@@ -147,7 +144,7 @@ def test_what_is_printed_is_narrow_and_says_which_is_which(everything):
 def test_knockoffs_of_zeros_and_ones_are_noted_and_kept_in_the_summary(everything):
     out, result = everything
     (note,) = summary_of(out)["knockoffs"]["notes"]
-    assert "city=Lima" in note and "approximately" in note
+    assert "(city)" in note and "approximately" in note
     assert f"note: {note}" in result.stderr
 
 
@@ -276,7 +273,7 @@ def test_options_that_cannot_be_kept_are_refused_before_any_training(tmp_path, m
 
 
 def test_the_rates_and_bounds_that_are_suggested_can_be_kept():
-    table = selecting.prepare(numbers(), "y")
+    table = selecting.prepare(Source(numbers(), ".", ""), "y")
     rows = np.arange(48)
     job = selecting.Job(Path("out"), 0, max_false=0.001)
     with pytest.raises(ValueError, match="cannot be kept") as error:
@@ -300,4 +297,18 @@ def test_a_replica_that_fails_is_named_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(riata.evidence.stability, "_importances", fails)
     result = select(saved(numbers(), tmp_path), tmp_path / "out", "--stability", "--quiet")
     refused(result, "half 1 of 6: FloatingPointError: the loss is not finite")
-    assert os.listdir(tmp_path / "out") == []
+    assert sorted(os.listdir(tmp_path / "out")) == FILES  # what was complete before
+
+
+def test_an_interrupt_exits_with_130_and_leaves_what_was_complete(tmp_path, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(riata.evidence.stability, "_importances", interrupted)
+    result = select(saved(numbers(), tmp_path), tmp_path / "out", "--stability", "--fdr", 0.5)
+    assert result.exit_code == 130
+    assert sorted(os.listdir(tmp_path / "out")) == FILES
+    assert "interrupted; complete, in" in result.stderr and "Traceback" not in result.output
+    monkeypatch.setattr(selecting, "_fit", interrupted)
+    result = select(saved(numbers(), tmp_path), tmp_path / "new")
+    assert (result.exit_code, os.listdir(tmp_path / "new")) == (130, [])

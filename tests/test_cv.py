@@ -57,7 +57,7 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     for i, (fit, test) in enumerate(pairs):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
             alone = clone(replica).set_params(select=row.lambda_).fit(X[fit], y[fit])
-            alone.refit_by(seen[0].plans)
+            alone.refit_by(seen[0].plans.nearest)
             if row.lambda_:  # the dense model is as it is
                 alone.set_params(refit=refit).to(alone.point_)
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 import sklearn
 import torch
-from sklearn.exceptions import NotFittedError
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate

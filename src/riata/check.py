@@ -120,68 +120,68 @@ def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
 
     Columns that hold other things are named in the error; without ``dates``, these are among them.
     """
-    if isinstance(X, np.ndarray) and X.ndim == 2 and (X.dtype.kind in "US" or _has_words(X)):
+    if isinstance(X, np.ndarray) and X.ndim == 2 and _holds_words(X):
         raise ValueError(
-            f"{who} needs numbers; X is an array with text: give a data frame, whose columns of text are categories where it takes "
-            "them, or encode them first"
+            f"{who} needs numbers; X is an array with text: give a data frame, whose columns of text are categories where it "
+            "takes them, or encode them first"
         )
-    if not dates and holds_dates(X):
-        found = [name for name in X.columns if holds_dates(X[[name]])]
-        raise ValueError(f"{who} needs numbers; there are dates in {_some(found)}: drop these columns, or turn them into days")
-    if hasattr(X, "to_pandas") and _has_dates(X.dtypes):
+    if hasattr(X, "to_pandas") and holds_dates(X):
         X = X.to_pandas()
-    if not (hasattr(X, "dtypes") and hasattr(X, "assign")):
+    if not isinstance(X, pd.DataFrame):
         return X
-    others, numeric = [], {}
-    for i, (name, dtype) in enumerate(zip(X.columns, map(str, X.dtypes), strict=True)):
-        column = X.iloc[:, i]
-        if dtype.startswith(_DATES) or (dtype == "object" and pd.api.types.infer_dtype(column).startswith(_DATES)):
-            numeric[i] = _days(column)
-        elif dtype.startswith(("object", "str", "category")):
+    columns = [X.iloc[:, i] for i in range(X.shape[1])]
+    when = [i for i, column in enumerate(columns) if _is_date(column)]
+    if when and not dates:
+        found = _some([X.columns[i] for i in when])
+        raise ValueError(f"{who} needs numbers; there are dates in {found}: drop these columns, or turn them into days")
+    numeric, others = {i: _days(columns[i]) for i in when}, []
+    for i, column in enumerate(columns):
+        if i not in numeric and str(column.dtype).startswith(("object", "str", "category")):
             try:
                 numeric[i] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
             except (TypeError, ValueError):
-                others.append(name)
+                others.append(X.columns[i])
     if others:
-        raise ValueError(f"{who} needs numbers; there is text in {_some(others)}: drop these columns, or encode them first")
-    if numeric:
-        X = X.copy()
-        for i, column in numeric.items():
-            X.isetitem(i, column)
-    return X
-
-
-def _has_words(X: NDArray[Any]) -> bool:
-    return X.dtype == object and len(X) > 0 and any(isinstance(value, str) for value in X[0])
-
-
-_DATES = ("date", "timedelta", "period")  # types of pandas; polars has capitals
-
-
-def _has_dates(dtypes: Any) -> bool:
-    return any(str(dtype).lower().startswith((*_DATES, "duration")) for dtype in dtypes)
+        raise ValueError(
+            f"{who} needs numbers; there is text in {_some(others)}: drop these columns, or encode them first"
+        )
+    return _replaced(X, numeric) if numeric else X
 
 
 def holds_dates(X: Any) -> bool:
-    """Say whether a data frame has columns of dates."""
-    if not hasattr(X, "dtypes") or not isinstance(X.dtypes, Iterable):
-        return False
-    return _has_dates(X.dtypes) or (
-        isinstance(X, pd.DataFrame)
-        and any(pd.api.types.infer_dtype(X[name]).startswith(_DATES) for name in X.columns[X.dtypes == object])
-    )
+    """Say whether a data frame, of pandas or polars, has columns of dates."""
+    if isinstance(X, pd.DataFrame):
+        return any(_is_date(X.iloc[:, i]) for i in range(X.shape[1]))
+    return hasattr(X, "to_pandas") and any(str(dtype).startswith(("Date", "Duration")) for dtype in X.dtypes)
 
 
-def _days(column: pd.Series) -> pd.Series:
+def _is_date(column: pd.Series) -> bool:
+    objects = pd.api.types.is_object_dtype(column.dtype)
+    kind = pd.api.types.infer_dtype(column, skipna=True) if objects else str(column.dtype)
+    return kind.startswith(("date", "timedelta", "period"))
+
+
+def _days(column: Any) -> pd.Series:
     """Return dates as days since the beginning of 1970, in UTC where they have a zone, and durations as days."""
     if isinstance(column.dtype, pd.PeriodDtype):
         column = column.dt.to_timestamp()
-    if column.dtype == object:
-        lasts = pd.api.types.infer_dtype(column).startswith("timedelta")
+    if pd.api.types.is_object_dtype(column.dtype):
+        lasts = pd.api.types.infer_dtype(column, skipna=True).startswith("timedelta")
         column = pd.to_timedelta(column) if lasts else pd.to_datetime(column)
     if not pd.api.types.is_timedelta64_dtype(column):
         column = (column.dt.tz_convert(None) if column.dt.tz is not None else column) - pd.Timestamp("1970-01-01")
     return (column / pd.Timedelta(days=1)).astype(np.float64)
+
+
+def _replaced(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:
+    X = X.copy(deep=False)
+    for i, column in columns.items():
+        X.isetitem(i, column)
+    return X
+
+
+def _holds_words(X: NDArray[Any]) -> bool:
+    return X.dtype.kind in "US" or (X.dtype.kind == "O" and any(isinstance(value, str) for value in X[:1].flat))
 
 
 def positions(columns: Any, names: NDArray[np.object_] | None, n_features: int, what: str) -> list[int]:
@@ -303,8 +303,8 @@ def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: boo
     rare = classes[counts < 2]
     if splits and len(rare) and classes.dtype.kind in "iuf" and 2 * len(classes) > min(len(codes), 2 * _MANY_CLASSES):
         raise ValueError(
-            f"y holds {len(classes)} different numbers in {len(codes)} rows, {len(rare)} of them once: it looks like a quantity, "
-            "which a regressor (LassoNetRegressor) predicts; merge numbers into classes to classify"
+            f"y holds {len(classes)} different numbers in {len(codes)} rows, {len(rare)} of them once: it looks like a "
+            "quantity, which a regressor (LassoNetRegressor) predicts; merge numbers into classes to classify"
         )
     if splits and len(rare):
         raise ValueError(

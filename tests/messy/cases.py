@@ -107,7 +107,11 @@ LATIN = F.rename(columns={"X6": "größe"})
 CASES = [
     # ---- what a file is written in
     Case("plain", csv(F), kinds={"X1": "number"}, told=("separated by commas, UTF-8", "10 of 10 columns")),
-    Case("semicolons and decimal commas", csv(F, sep=";", decimal=","), told=("separated by semicolons", "decimal commas")),
+    Case(
+        "semicolons and decimal commas",
+        csv(F, sep=";", decimal=","),
+        told=("separated by semicolons", "decimal commas"),
+    ),
     Case("tabs", csv(F, "data.tsv", sep="\t"), told=("separated by tabs",)),
     Case("spaces", csv(F, "data.txt", sep=" "), told=("separated by spaces",)),
     Case("bars", csv(F, "data.txt", sep="|"), told=("separated by bars",)),
@@ -147,7 +151,12 @@ CASES = [
         told=("40 cells are not a number and taken as missing: '?'",),
     ),
     Case("a separator of thousands in one cell", csv(spoilt("X7", {3: "979,000"})), kinds={"X7": "number"}),
-    Case("-999 for missing", csv(F.assign(X6=F["X6"].where(F.index % 20 > 0, -999))), ("--na", "-999"), told=("20 missing",)),
+    Case(
+        "-999 for missing",
+        csv(F.assign(X6=F["X6"].where(F.index % 20 > 0, -999))),
+        ("--na", "-999"),
+        told=("20 missing",),
+    ),
     Case("an infinite cell", csv(F.assign(X8=F["X8"].where(F.index != 9, np.inf))), told=("'inf' (row 10)",)),
     Case("missing numbers", csv(gaps()), told=(" missing",)),
     Case("an outlier", csv(F.assign(X7=F["X7"].where(F.index != 9, 1e9)))),
@@ -158,10 +167,22 @@ CASES = [
     Case("30 levels of noise", csv(F.assign(site=levels(30))), kinds={"site": "category"}, told=("11 of 11 columns",)),
     Case("80 levels of noise", csv(F.assign(town=levels(80))), kinds={"town": "category"}),
     Case("missing words", csv(F.assign(site=pd.Series(levels(8)).where(F.index % 9 > 0))), told=("missing",)),
-    Case("yes and no, true and false with gaps", csv(
-        F.assign(smoker=DRAW.choice(["yes", "no"], N), wild=pd.Series(DRAW.random(N) < 0.5, dtype=object).where(F.index % 7 > 0))
-    ), kinds={"smoker": "category", "wild": "category"}),
-    Case("codes that are categories", csv(F.assign(code=DRAW.integers(0, 9, N))), ("--categorical", "code"), {"code": "category"}),
+    Case(
+        "yes and no, true and false with gaps",
+        csv(
+            F.assign(
+                smoker=DRAW.choice(["yes", "no"], N),
+                wild=pd.Series(DRAW.random(N) < 0.5, dtype=object).where(F.index % 7 > 0),
+            )
+        ),
+        kinds={"smoker": "category", "wild": "category"},
+    ),
+    Case(
+        "codes that are categories",
+        csv(F.assign(code=DRAW.integers(0, 9, N))),
+        ("--categorical", "code"),
+        {"code": "category"},
+    ),
     Case(
         "prose",
         csv(F.assign(comment=[f"the visit of patient {i} went well, with a note of {i * 7}" for i in range(N)])),
@@ -170,7 +191,9 @@ CASES = [
     ),
     # ---- dates
     Case("dates", csv(F.assign(day=DAYS)), kinds={"day": "date"}, told=("2023-01-01 to 2024-02-04",)),
-    Case("dates, day first", csv(F.assign(day=DAYS.strftime("%d.%m.%Y"))), kinds={"day": "date"}, told=("2023-01-01 to",)),
+    Case(
+        "dates, day first", csv(F.assign(day=DAYS.strftime("%d.%m.%Y"))), kinds={"day": "date"}, told=("2023-01-01 to",)
+    ),
     Case(
         "dates, month first, one bad",
         csv(F.assign(day=pd.Series(DAYS.strftime("%m/%d/%Y")).where(F.index != 4, "soon"))),
@@ -181,15 +204,38 @@ CASES = [
     Case("digits that are dates", csv(F.assign(day=DAYS.strftime("%Y%m%d"))), ("--dates", "day"), {"day": "date"}),
     # ---- what is no feature
     Case("an identifier", csv(F.assign(patient=[f"P{i:04d}" for i in range(N)])), kinds={"patient": "identifier"}),
-    Case("an index without a name", text(F.to_csv()), kinds={"Unnamed: 0": "identifier"}, told=("keep it with --numeric",)),
-    Case("numbers of patients", csv(F.assign(patient_id=DRAW.permutation(10**6)[:N])), kinds={"patient_id": "identifier"}),
-    Case("constants and an empty column", csv(F.assign(one=1, word="x", empty=None)), kinds=dict.fromkeys(("one", "word", "empty"), "constant")),
+    Case(
+        "an index without a name",
+        text(F.to_csv()),
+        kinds={"Unnamed: 0": "identifier"},
+        told=("keep it with --numeric",),
+    ),
+    Case(
+        "numbers of patients", csv(F.assign(patient_id=DRAW.permutation(10**6)[:N])), kinds={"patient_id": "identifier"}
+    ),
+    Case(
+        "constants and an empty column",
+        csv(F.assign(one=1, word="x", empty=None)),
+        kinds=dict.fromkeys(("one", "word", "empty"), "constant"),
+    ),
     # ---- the target
-    Case("a target with gaps and a typo", csv(F.assign(y=F["y"].astype(object).where(F.index > 4, None).where(F.index != 9, "1o"))),
-         notes=("left out 6 rows without a value of 'y'; not numbers: '1o' (row 10)",)),
-    Case("two extreme targets", csv(F.assign(y=F["y"].where(~F.index.isin([9, 99]), 1e6))), friedman=False,
-         notes=("rows 10, 100 of 'y' hold 1e+06, where all others lie between", "--na 1000000")),
-    Case("a linear model and an outlier", csv(F.assign(X4=F["X4"].where(F.index != 3, 1e9))), ("--M", "0"), friedman=False),
+    Case(
+        "a target with gaps and a typo",
+        csv(F.assign(y=F["y"].astype(object).where(F.index > 4, None).where(F.index != 9, "1o"))),
+        notes=("left out 6 rows without a value of 'y'; not numbers: '1o' (row 10)",),
+    ),
+    Case(
+        "two extreme targets",
+        csv(F.assign(y=F["y"].where(~F.index.isin([9, 99]), 1e6))),
+        friedman=False,
+        notes=("rows 10, 100 of 'y' hold 1e+06, where all others lie between", "--na 1000000"),
+    ),
+    Case(
+        "a linear model and an outlier",
+        csv(F.assign(X4=F["X4"].where(F.index != 3, 1e9))),
+        ("--M", "0"),
+        friedman=False,
+    ),
     Case("true or false", csv(F.assign(y=F["y"] > F["y"].median())), friedman=False, notes=("'y' is true or false",)),
 ]
 
@@ -200,17 +246,50 @@ REFUSED = [
     Case("the same name twice", text("a,a,y\n" + "1,2,3\n" * 20), notes=("'a' (2 times)", "rename")),
     Case("ragged rows", text("a,y\n1,2\n1,2,3\n"), notes=("Expected 2 fields",)),
     Case("more fields than names", text("a,y\n1,2,3\n1,2,3\n"), notes=("more fields than the header",)),
-    Case("no table", text(b"\x89PNG\r\n\x1a\n", "data.png"), notes=("save it as csv, tsv, txt, parquet, feather or xlsx",)),
+    Case(
+        "no table",
+        text(b"\x89PNG\r\n\x1a\n", "data.png"),
+        notes=("save it as csv, tsv, txt, parquet, feather or xlsx",),
+    ),
     Case("a misspelt target", csv(F.rename(columns={"y": "Price"})), target="prise", notes=("did you mean 'Price'?",)),
     Case("a target of one value", csv(F.assign(y=3.0)), notes=("only one value (3)",)),
-    Case("a target of names", csv(F.assign(y=[f"P{i}" for i in range(N)])), notes=("too many for classes", "such as 'P0'")),
+    Case(
+        "a target of names",
+        csv(F.assign(y=[f"P{i}" for i in range(N)])),
+        notes=("too many for classes", "such as 'P0'"),
+    ),
     Case("a target of dates", csv(F.assign(y=DAYS)), notes=("the target 'y' holds dates",)),
-    Case("a rare class", csv(F.assign(y=["rare"] * 2 + ["a", "b"] * (N // 2 - 1))), notes=("fewer than 3 rows: 'rare' (2)",)),
-    Case("words for a quantity", csv(F.assign(y=["a", "b"] * (N // 2))), ("--task", "regression"),
-         notes=("is text such as 'a'", "use --task classification or, if these are numbers, say how they are written: --decimal")),
-    Case("a quantity for classes", csv(F), ("--task", "classification"), notes=("too many for classes", "--task regression")),
-    Case("nothing but identifiers", csv(F[["y"]].assign(a=[f"P{i}" for i in range(N)])), notes=("'a' (identifier)", "--categorical a")),
-    Case("words for --numeric", csv(F.assign(site=levels(4))), ("--numeric", "site"), notes=("no cell of it is a number",)),
+    Case(
+        "a rare class",
+        csv(F.assign(y=["rare"] * 2 + ["a", "b"] * (N // 2 - 1))),
+        notes=("fewer than 3 rows: 'rare' (2)",),
+    ),
+    Case(
+        "words for a quantity",
+        csv(F.assign(y=["a", "b"] * (N // 2))),
+        ("--task", "regression"),
+        notes=(
+            "is text such as 'a'",
+            "use --task classification or, if these are numbers, say how they are written: --decimal",
+        ),
+    ),
+    Case(
+        "a quantity for classes",
+        csv(F),
+        ("--task", "classification"),
+        notes=("too many for classes", "--task regression"),
+    ),
+    Case(
+        "nothing but identifiers",
+        csv(F[["y"]].assign(a=[f"P{i}" for i in range(N)])),
+        notes=("'a' (identifier)", "--categorical a"),
+    ),
+    Case(
+        "words for --numeric",
+        csv(F.assign(site=levels(4))),
+        ("--numeric", "site"),
+        notes=("no cell of it is a number",),
+    ),
     Case("two options for a column", csv(F), ("--numeric", "X1", "--drop", "X1"), notes=("--numeric and with --drop",)),
     Case("few rows", csv(F.head(9)), notes=("9 rows", "at least 10")),
 ]

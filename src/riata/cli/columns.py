@@ -30,10 +30,8 @@ def show_columns(console: Console, table: Table, file: str) -> None:
     rest = [column for column in table.columns if column not in listed[:_REMARKS]]
     if rest:
         say(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")
-    say(console, f"Features: {d} of {len(table.columns)} columns. To overrule: {_OPTIONS}\n")
-
-
-_OPTIONS = "--categorical, --numeric, --dates, --drop COL; --na TEXT for cells that stand for missing values"
+    say(console, f"Features: {d} of {len(table.columns)} columns. To overrule: --categorical, --numeric, --dates,")
+    say(console, "--drop COL, and --na TEXT for cells that stand for missing values.\n")
 
 
 def _by_kind(columns: Sequence[Column]) -> str:
@@ -41,4 +39,6 @@ def _by_kind(columns: Sequence[Column]) -> str:
     for column in columns:
         counts[column.kind] = counts.get(column.kind, 0) + 1
     names = {"category": "categories", "left out": "left out"}
-    return ", ".join(f"{count:,} {names.get(kind, kind + 's') if count > 1 else kind}" for kind, count in counts.items())
+    return ", ".join(
+        f"{count:,} {names.get(kind, kind + 's') if count > 1 else kind}" for kind, count in counts.items()
+    )

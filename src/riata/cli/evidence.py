@@ -16,8 +16,8 @@ from riata.cli.output import SHOWN, Job, number_table, say
 from riata.estimators import LassoNetClassifier, LassoNetRegressor
 from riata.evidence import KnockoffSelector, StabilitySelector, bounds, feature_effects, permutation_importance
 from riata.evidence.knockoffs import fewest
-from riata.plot import score_name
 from riata.files import Table, TableError, counted, shown, some
+from riata.plot import score_name
 
 Rows = NDArray[np.int64]
 HALVES = 100
@@ -257,9 +257,8 @@ def show_cross_validation(console: Console, model: Any, job: Job) -> None:
     score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
     asked = round(model.cv_n_selected_, 1)
     size = "1 feature" if asked == 1 else f"{asked:g} features"
-    say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score} with {size} on average.")
-    own = "as many" if asked == model.n_selected_ else str(model.n_selected_)
-    say(console, f"The model, on all rows of the folds, has {own}.\n")
+    say(console, f"Cross-validated {score_name(model)} of {job.cv} folds: {score}")
+    say(console, f"with {size} on average; the model, on the rows of all folds, has {model.n_selected_}\n")
 
 
 def show_stability(job: Job, found: Found, chosen: pd.DataFrame) -> None:

@@ -77,9 +77,9 @@ def impute(
 ) -> None:
     """Fill the gaps among the numbers, dates and flags of FILE, and say how good that is.
 
-    What is known stays as it is, and gaps are filled with what the column holds: whole numbers, dates, true or false. A tenth of
-    the known entries is hidden from the network and predicted by it, which gives the errors that are printed. Text and columns
-    left out with --drop are passed through.
+    What is known stays as it is, and gaps are filled with what the column holds: whole numbers, dates, true or false. A tenth
+    of the known entries is hidden from the network and predicted by it, which gives the errors that are printed. Text and
+    columns left out with --drop are passed through.
     """
     with telling_errors():
         check_writable(out)

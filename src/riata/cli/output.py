@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 import riata
-from riata.jobs import ReplicaError
 from riata.files import Asked, Reading, TableError
+from riata.jobs import ReplicaError
 
 SHOWN = 15  # rows of a printed table; the files hold all
 File = Annotated[
@@ -36,13 +36,16 @@ Drop = Annotated[Names, typer.Option("--drop", metavar="COL", help="A column to 
 Categorical = Annotated[
     Names, typer.Option("--categorical", metavar="COL", help="A column to take as categories; may be repeated.")
 ]
-Numeric = Annotated[Names, typer.Option("--numeric", metavar="COL", help="A column to take as numbers; may be repeated.")]
+Numeric = Annotated[
+    Names, typer.Option("--numeric", metavar="COL", help="A column to take as numbers; may be repeated.")
+]
 Dates = Annotated[Names, typer.Option("--dates", metavar="COL", help="A column to take as dates; may be repeated.")]
 Missing = Annotated[
     Names, typer.Option("--na", metavar="TEXT", help="Cells that stand for missing values, beside NA; may be repeated.")
 ]
 Separator = Annotated[
-    str | None, typer.Option("--sep", metavar="SIGN", help="What separates fields: , ; | tab or space; told by default.")
+    str | None,
+    typer.Option("--sep", metavar="SIGN", help="What separates fields: , ; | tab or space; told by default."),
 ]
 Decimal = Annotated[
     str | None, typer.Option("--decimal", metavar="SIGN", help="What stands before decimals: . or , ; told by default.")

@@ -54,8 +54,8 @@ from riata.cli.output import (
     write,
 )
 from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
-from riata.plot import plot_cross_validation, plot_stability, summary_figure
 from riata.files import Table, extreme_target, prepare, read, unlike_training
+from riata.plot import plot_cross_validation, plot_stability, summary_figure
 
 Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
@@ -133,7 +133,7 @@ def select(
         )
         source = read(file, reading(sep, decimal, na))
         table = prepare(source, target, task.value, asked(categorical, numeric, dates, drop))
-        run(table, replace(job, k=at_most(k, table.X.shape[1], "features")), str(file))
+        run(table, replace(job, k=at_most(k, table.X.shape[1], "features")), file.name)
 
 
 def run(table: Table, job: Job, file: str) -> list[str]:
@@ -167,7 +167,15 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     doubts = _doubts(table, chosen, fit, held_out) if len(notes) == len(table.notes) else []
     for text in doubts:
         job.note(text)
-    result = _Result(table, job, model, _scores(model, table, fit, held_out), chosen, (len(fit), len(held_out)), tuple(notes + doubts))
+    result = _Result(
+        table,
+        job,
+        model,
+        _scores(model, table, fit, held_out),
+        chosen,
+        (len(fit), len(held_out)),
+        tuple(notes + doubts),
+    )
     files = _files(result)
     write(job.out, files)
     _print(result)
@@ -232,7 +240,7 @@ def _fit(table: Table, rows: Rows, job: Job) -> Model:
     else:
         plain = LassoNetClassifier if table.task == "classification" else LassoNetRegressor
         model = plain(select="1se" if job.k is None else "best", **shared)
-    with job.noting_warnings():
+    with job.noting_warnings({"raise val_size, or set n_features_to_select": "use --k or --cv"}):
         model.fit(table.X.iloc[rows], table.y[rows])
     # The whole path is worth having for its importances and its picture, so k is applied to it rather than ending it early;
     # with folds k is part of what is chosen, and ends it.
@@ -345,11 +353,11 @@ def _print(result: _Result) -> None:
     table, job, chosen, scores = result.table, result.job, result.chosen, result.scores
     console: Console = job.console
     if len(chosen):
-        loss = "log loss" if table.task == "classification" else "squared error"
-        unit = "the probability" if table.task == "classification" else repr(table.target)
+        classifies = table.task == "classification"
+        loss, predicted = ("log loss", "probability") if classifies else ("squared error", "prediction")
         console.print("", _feature_table(chosen, table.X.shape[1]), sep="\n")
-        say(console, f" loss rise: of the {loss} on rows held out, where the column is shuffled (± 95 %)")
-        say(console, f" effect: on the mean prediction of {unit}, over the middle 90 % of the column\n")
+        say(console, f" loss rise: of the {loss} held out, where the column is shuffled (± 95 %)")
+        say(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
     else:
         say(console, _nothing(result))
     trivial = "most frequent class" if table.task == "classification" else "mean of the target"

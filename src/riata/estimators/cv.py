@@ -123,7 +123,14 @@ class CrossValidated(Supervised):
             shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
-            own = {"hidden_dims": shape, "M": M, "refit": False, "on_interrupt": "raise", "verbose": 0, "random_state": seed}
+            own = {
+                "hidden_dims": shape,
+                "M": M,
+                "refit": False,
+                "on_interrupt": "raise",
+                "verbose": 0,
+                "random_state": seed,
+            }
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
@@ -148,7 +155,9 @@ class CrossValidated(Supervised):
     def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
-        jobs = [Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole]
+        jobs = [
+            Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
+        ]
         ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 

@@ -45,7 +45,7 @@ class Plans(NamedTuple):
     n_features: tuple[int, ...]  # increasing
     plans: tuple[Plan, ...]
 
-    def __call__(self, n_features: int) -> Plan:
+    def nearest(self, n_features: int) -> Plan:
         """Return the plan of the nearest number of features, on a scale of ratios."""
         away = np.abs(np.log(np.array(self.n_features) / max(n_features, 1)))
         return self.plans[int(away.argmin())]
@@ -103,7 +103,7 @@ def fitted(estimator: Supervised, rows: Rows) -> Supervised:
 def final(estimator: Supervised, rows: Rows, plans: Plans, refit: str | bool) -> Supervised:
     """Fit on all of the rows, and refit the point that was chosen in the way that suits its number of features."""
     model = fitted(estimator, rows)
-    model.refit_by(plans)
+    model.refit_by(plans.nearest)
     return model.set_params(refit=refit).to(model.point_)
 
 
@@ -121,7 +121,7 @@ def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, sc
     model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
     points = [model.path_[choose.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
-    model.refit_by(candidate.plans)
+    model.refit_by(candidate.plans.nearest)
     refitted = (model.load(model.refitted(point, candidate.refit)) for point in points)
     found = [float(scorer(each, test.X, test.y, **weights)) for each in refitted]
     return Scores(np.array(found), np.array([point.n_selected for point in points]))

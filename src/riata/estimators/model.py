@@ -136,7 +136,7 @@ class PathModel(BaseEstimator):
     def _forget(self) -> None:
         """Drop what an earlier fit has left: a fit that is interrupted leaves an estimator that is not fitted."""
         for name in ("path_", "point_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _check_number(self) -> None:
         """Refuse more features to select than there are."""

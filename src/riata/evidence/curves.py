@@ -24,6 +24,7 @@ _LEVELS = 30  # of a column of categories, the commonest
 _ENTRIES = 2**19  # of the rows that a curve is a mean over
 _ROWS = 500
 _BACK = 0.15  # share of its range that a curve may go back and still be said to rise or to fall
+_ROUNDING = 1e-12
 _LEAST = 0.25  # a mean curve that moves by less than this share of what the curves of single rows do says little
 
 
@@ -92,17 +93,22 @@ def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) 
     """
     check_is_fitted(model)
     frame = _part(categories.as_frame(X), random_state)
-    j = frame.columns.get_loc(feature) if feature in frame.columns else int(feature)
-    column = frame.iloc[:, j]
-    ordered = not categories.holds_text(column) and not isinstance(column.dtype, pd.BooleanDtype)
+    j = list(frame.columns).index(feature) if feature in frame.columns else int(feature)
+    column: pd.Series = frame.iloc[:, j]
+    known = getattr(model, "_categories", None)  # of an estimator that was told which columns these are
+    ordered = not categories.holds_text(column) and (known is None or j not in known.columns)
     values, shares = _places(column) if ordered else _levels(column)
     rows = frame if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas") else frame.to_numpy()
     found = np.stack([_predicted(model, _with(rows, j, column, value)) for value in values])  # (m, n, o)
     moves = np.ptp(found, axis=0).mean(axis=0)
-    return Curve(str(frame.columns[j]), values, ordered, found.mean(axis=1), shares, _outputs(model, found.shape[2]), moves)
+    return Curve(
+        str(frame.columns[j]), values, ordered, found.mean(axis=1), shares, _outputs(model, found.shape[2]), moves
+    )
 
 
-def feature_effects(model: Any, X: Any, *, features: Sequence[Any] | None = None, random_state: Any = None) -> pd.DataFrame:
+def feature_effects(
+    model: Any, X: Any, *, features: Sequence[Any] | None = None, random_state: Any = None
+) -> pd.DataFrame:
     """Say of every feature in which direction and how far it moves the predictions of a fitted model.
 
     From the curves of :func:`effect_curve`. For a classifier of two classes predictions are the probability of the second
@@ -123,8 +129,8 @@ def feature_effects(model: Any, X: Any, *, features: Sequence[Any] | None = None
     -------
     DataFrame
         One row for each feature: ``feature``; ``shape``: rises, falls, "rises then falls", "falls then rises", varies (up and
-        down more than once), levels (of a category), "depends on others" (a mean that hides what happens to single rows) or flat;
-        ``size``: how far the mean prediction goes, in units of the target or of probability, negative where it falls;
+        down more than once), levels (of a category), "depends on others" (a mean that hides what happens to single rows) or
+        flat; ``size``: how far the mean prediction goes, in units of the target or of probability, negative where it falls;
         ``towards``: the class; ``text``: all of this in words.
 
     Examples
@@ -141,7 +147,7 @@ def feature_effects(model: Any, X: Any, *, features: Sequence[Any] | None = None
     frame = categories.as_frame(X)
     if features is None:
         mask = getattr(model, "selected_", None)
-        features = frame.columns if mask is None else frame.columns[np.asarray(mask)]
+        features = list(frame.columns if mask is None else frame.columns[np.asarray(mask)])
     rows = [_described(effect_curve(model, X, feature, random_state=random_state)) for feature in features]
     return pd.DataFrame(rows, columns=["feature", "shape", "size", "towards", "text"])
 
@@ -164,14 +170,16 @@ def _places(column: pd.Series) -> tuple[NDArray[Any], Floats]:
     distinct = np.sort(known.unique())
     if len(distinct) > _PLACES:
         distinct = known.quantile(np.linspace(*_MIDDLE, _PLACES), interpolation="nearest").unique()
-    return np.asarray(distinct), np.full(len(distinct), 1 / len(distinct))
+    return np.asarray(distinct), np.full(len(distinct), 1 / len(distinct), dtype=np.float64)
 
 
 def _levels(column: pd.Series) -> tuple[NDArray[Any], Floats]:
     """Return the commonest levels of a column, and how often each is there."""
     counts = column.value_counts(dropna=True)
     counts = counts[counts > 0].head(_LEVELS)
-    return counts.index.to_numpy(dtype=object), (counts / max(counts.sum(), 1)).to_numpy(dtype=float)
+    if not len(counts):
+        return column.iloc[:1].to_numpy(dtype=object), np.ones(1)
+    return counts.index.to_numpy(dtype=object), np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
 def _with(rows: Any, j: int, column: pd.Series, value: Any) -> Any:
@@ -216,7 +224,7 @@ def _described(curve: Curve) -> tuple[str, str, float, str, str]:
 def _shape(line: Floats, moves: float) -> tuple[str, float]:
     """Name the shape of a curve, and say how far it goes."""
     size = float(np.ptp(line))
-    if size <= 1e-12 * max(1.0, float(np.abs(line).max())):
+    if moves <= _ROUNDING * np.abs(line).max():
         return "flat", 0.0
     if size < _LEAST * moves:
         return "depends on others", float(moves)

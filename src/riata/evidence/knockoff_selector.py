@@ -139,8 +139,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            Numbers and dates, with the mean of the column for gaps, and categories, by type or by the estimator's ``categorical_features``. A category is
-            compared as a group of 0/1 columns, one for each level but the commonest.
+            Numbers and dates, with the mean of the column for gaps, and categories, by type or by the estimator's
+            ``categorical_features``. A category is compared as a group of 0/1 columns, one for each level but the commonest.
         y : array of shape (n,) or (n, outputs)
             What the estimator predicts.
         sample_weight : array of shape (n,), optional

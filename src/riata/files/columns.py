@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ _USES = {
 _FEW_BAD = 0.05  # share of the cells that may be no numbers in a column of numbers
 _MARKS = 2  # different cells that are no numbers, however often they stand: marks of what is missing
 _DISTINCT = 0.5  # share of different cells above which text names rows
+_DAY = 24 * 60 * 60  # seconds
 _LONG = 40  # characters of an average cell that is prose
 _NAMED = re.compile(r"(?i)(.*[ _.-])?(id|uuid|guid|index|row|rowid|record)|unnamed: \d+|.*[a-z](Id|ID)|")
 
@@ -134,6 +136,11 @@ def _kind(column: pd.Series, decimal: str, asked: Asked) -> Column:
         return _numbers(column, decimal, forced=True)
     if name in asked.dates:
         return _dates(column)
+    return _found(column, decimal)
+
+
+def _found(column: pd.Series, decimal: str) -> Column:
+    """Say what a column holds that nothing was said of."""
     filled = column.dropna()
     if not len(filled):
         return _column(column, "constant", "no cell holds anything")
@@ -184,7 +191,13 @@ def target_kind(column: pd.Series, decimal: str = ".") -> Column:
     if not types.is_numeric_dtype(column):
         text = column.astype(object).map(str, na_action="ignore")
         inferred = types.infer_dtype(filled)
-        found = _dates(column) if inferred.startswith("date") else None if inferred == "boolean" else _numbers_or_none(text, decimal)
+        found = (
+            _dates(column)
+            if inferred.startswith("date")
+            else None
+            if inferred == "boolean"
+            else _numbers_or_none(text, decimal)
+        )
         return found or _dates_or_none(text) or _category(text.astype("str"))
     return _column(column, "number", "")
 
@@ -208,7 +221,7 @@ def _numbers_or_none(column: pd.Series, decimal: str) -> Column | None:
     """Take text for numbers if nearly all of its cells are, in the way of the file or in the other one."""
     filled = column.dropna()
     for point in (decimal, "," if decimal == "." else "."):
-        odd = filled[np.isnan(_mapped(filled, lambda cells, p=point: to_numbers(cells, p)))]
+        odd = filled[np.isnan(_mapped(filled, partial(to_numbers, decimal=point)))]
         few = len(odd) <= _FEW_BAD * len(filled) or odd.str.strip().nunique() <= _MARKS
         if few and len(odd) < len(filled) / 2:
             return _numbers(column, point)
@@ -219,7 +232,7 @@ def _numbers(column: pd.Series, decimal: str, *, forced: bool = False) -> Column
     """Return a column of numbers, with gaps where a cell holds none."""
     name = str(column.name)
     if types.is_timedelta64_dtype(column):
-        column = column / pd.Timedelta(days=1)
+        column = column.dt.total_seconds() / _DAY
     if types.is_bool_dtype(column):
         return _column(column.astype(bool), "number", "true or false")
     values = _floats(column, decimal)
@@ -250,7 +263,7 @@ def _floats(column: pd.Series, decimal: str) -> NDArray[np.float64]:
         text = column.astype(object).map(str, na_action="ignore")
         values = np.full(len(text), np.nan)
         known = text.notna().to_numpy()
-        values[known] = _mapped(text[known], lambda cells: to_numbers(cells, decimal))
+        values[known] = _mapped(text[known], partial(to_numbers, decimal=decimal))
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -283,10 +296,10 @@ def _dates_or_none(column: pd.Series) -> Column | None:
     """Take text for dates if nearly all of its cells are."""
     filled = column.dropna()
     sample = filled.iloc[:: max(1, len(filled) // 200)]
-    if to_dates(sample.tolist()).values.isna().mean() > 0.5:  # most text is no date, and is spared the whole work
+    if to_dates(sample.tolist()).unknown.mean() > 0.5:  # most text is no date, and is spared the whole work
         return None
-    levels = pd.unique(filled)
-    odd = set(levels[to_dates(levels.tolist()).values.isna()])
+    levels = np.asarray(pd.unique(filled), dtype=object)
+    odd = set(levels[to_dates(levels.tolist()).unknown])
     n_odd = int(filled.isin(odd).sum())
     few = n_odd <= _FEW_BAD * len(filled) or len(odd) <= _MARKS
     return _dates(column) if few and n_odd < len(filled) / 2 else None

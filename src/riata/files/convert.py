@@ -65,7 +65,9 @@ _NAME_DAY = re.compile(rf"([A-Za-z]{{3,9}})\.? (\d{{1,2}}),? (\d{{4}}){_TIME}")
 _DIGITS = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _MONTHS = {
     name: number
-    for number, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
 }
 _CENTURY = 69  # two digits of a year above this are in the last century, as in POSIX
 
@@ -76,6 +78,11 @@ class Dates:
 
     values: pd.DatetimeIndex  # NaT where a cell holds no date
     remark: str = ""
+
+    @property
+    def unknown(self) -> NDArray[np.bool_]:
+        """Which cells hold no date."""
+        return np.asarray(self.values.isna())
 
 
 def to_dates(cells: Sequence[str], *, digits: bool = False) -> Dates:
@@ -113,7 +120,8 @@ def _iso(cell: str, *, day_first: bool, digits: bool) -> str | None:
         name, day, year, *time = match.groups()
         return _joined(year, _month(name), day, *time)
     if digits and (match := _DIGITS.fullmatch(cell)):
-        return _joined(*match.groups(), None, None)
+        year, month, day = match.groups()
+        return _joined(year, month, day, None, None)
     return None
 
 

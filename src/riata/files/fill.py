@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,16 +117,16 @@ def _of_its_kind(column: Column, estimates: NDArray[np.float64]) -> NDArray:
     if column.kind == "date":
         known = column.values.dropna()
         unit = "D" if (known == known.dt.normalize()).all() else "s"
-        return (_EPOCH + pd.to_timedelta(estimates, unit="D")).round(unit).to_numpy()
+        return np.array(list((_EPOCH + pd.to_timedelta(estimates, unit="D")).round(unit)), dtype=object)
     return np.rint(estimates) if _is_whole(column) else estimates
 
 
-def _typed(column: Column, given: pd.Series, values: NDArray, gaps: NDArray[np.bool_]) -> pd.Series:
+def _typed(column: Column, given: pd.Series, values: NDArray, gaps: NDArray[np.bool_]) -> Any:
     """Return a column as it was stored, without gaps."""
     full = column.values.astype(object).reset_index(drop=True)
     full[gaps] = values
     if _is_flag(column):
-        dtype: object = "boolean" if isinstance(given.dtype, pd.BooleanDtype) else bool
+        dtype: Any = "boolean" if isinstance(given.dtype, pd.BooleanDtype) else bool
     elif column.kind == "date":
         dtype = column.values.dtype
     else:
@@ -137,7 +138,10 @@ def _written(column: Column, values: NDArray, known: NDArray[np.object_], decima
     """Write values in the way of the cells that are known."""
     if _is_flag(column):
         filled = column.values.dropna().astype(bool).to_numpy()
-        words = {flag: str(known[np.argmax(filled == flag)]) if (filled == flag).any() else str(flag) for flag in (True, False)}
+        words = {
+            flag: str(known[np.argmax(filled == flag)]) if (filled == flag).any() else str(flag)
+            for flag in (True, False)
+        }
         return [words[bool(value)] for value in values]
     if column.kind == "date":
         return pd.DatetimeIndex(values).strftime(_format_of(column, known) or "%Y-%m-%d").tolist()
@@ -178,7 +182,10 @@ def prepare_to_fill(source: Source, asked: Asked = Asked(), text: pd.DataFrame |
         If there is nothing to learn from; the message says what to do.
     """
     columns = kinds(source.frame, source.decimal, asked)
-    numbers = {column.name: _numbers(column) for j, column in enumerate(columns) if _can_fill(column, text, j)}
+    given = [source.frame.iloc[:, j] for j in range(len(columns))]
+    numbers = {
+        column.name: _numbers(column, given[j]) for j, column in enumerate(columns) if _can_fill(column, text, j)
+    }
     X = pd.DataFrame(numbers)
     empty = [column.name for column in columns if column.kind == "constant" and column.values.isna().all()]
     if X.shape[1] == 0:
@@ -202,12 +209,12 @@ def _can_fill(column: Column, text: pd.DataFrame | None, j: int) -> bool:
     return column.kind in ("number", "date") or constant or (column.kind == "category" and _is_flag(column))
 
 
-def _numbers(column: Column) -> NDArray[np.float64]:
+def _numbers(column: Column, given: pd.Series) -> NDArray[np.float64]:
     if column.kind == "date":
         return _days(column.values).to_numpy(dtype=float)
     values = column.values.astype(object) if _is_flag(column) else column.values
     floats = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
-    if types.is_integer_dtype(column.values) and np.isnan(floats).any() and (np.abs(floats) > _EXACT).any():
+    if types.is_integer_dtype(given) and np.isnan(floats).any() and (np.abs(floats) > _EXACT).any():
         raise TableError(
             f"{column.name!r} has gaps and whole numbers beyond 2^53, which cannot stand beside decimals as they are: "
             f"leave it out: {option('--drop', [column.name])}"

@@ -74,7 +74,7 @@ def read_table(
     decimal: str | None = None,
     na: Sequence[str] = (),
 ) -> Table:
-    """Read a table from a file as ``riata select`` does, and say what each of its columns holds.
+    r"""Read a table from a file as ``riata select`` does, and say what each of its columns holds.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def read_table(
     >>> import pathlib, tempfile
     >>> import riata
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "table.csv"
-    >>> _ = file.write_text("id;size;town;price\\n" + "".join(f"{i};{i % 7},5;T{i % 3};{i % 5}\\n" for i in range(30)))
+    >>> _ = file.write_text("id;size;town;price\n" + "".join(f"{i};{i % 7},5;T{i % 3};{i % 5}\n" for i in range(30)))
     >>> riata.read_table(file, "price").kinds[["name", "kind"]].to_numpy().tolist()
     [['id', 'identifier'], ['size', 'number'], ['town', 'category']]
     """
@@ -161,8 +161,11 @@ def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Aske
     used = [each for each in columns if each.used]
     if not used:
         left = option("--categorical", [each.name for each in columns if each.kind in ("identifier", "text")][:1])
-        raise TableError("no column can be a feature: " + (_why(columns) if columns else "no columns are left")
-                         + (f"; to keep one: {left}" if left else ""))
+        raise TableError(
+            "no column can be a feature: "
+            + (_why(columns) if columns else "no columns are left")
+            + (f"; to keep one: {left}" if left else "")
+        )
     X = pd.DataFrame({each.name: each.values for each in used})[known].reset_index(drop=True)
     rows = np.flatnonzero(known.to_numpy())
     return Table(X, y, task, target, tuple(columns), rows, source.how, tuple(notes))
@@ -210,14 +213,20 @@ def _target(column: Column, task: str, asked: Asked) -> tuple[NDArray, str, str]
     """Return the target as an array, the task, and why that task if it was not given."""
     name, values = column.name, column.values
     if column.kind == "date" and name not in asked.categorical:
-        raise TableError(f"the target {name!r} holds dates; it must be numbers or classes: turn it into a number of days")
+        raise TableError(
+            f"the target {name!r} holds dates; it must be numbers or classes: turn it into a number of days"
+        )
     if name in asked.categorical and task == "auto":
         task = "classification"
     if name in asked.numeric and task == "auto":
         task = "regression"
     words = column.kind == "category"
     values = values.astype(str) if words else values
-    if types.is_float_dtype(values) and bool((values % 1 == 0).all()) and values.abs().max() < 2**53:
+    if (
+        types.is_float_dtype(values)
+        and bool((values % 1 == 0).all())
+        and np.abs(values.to_numpy(dtype=float)).max() < 2**53
+    ):
         values = values.astype("int64")  # only stored as floats because some were missing
     distinct = values.nunique()
     if distinct < 2:
@@ -246,13 +255,15 @@ def _classes(values: pd.Series, words: bool) -> NDArray:
     rare = counts[counts < MIN_PER_CLASS]
     if 2 * len(counts) > len(values):
         remedy = (
-            f"such as {some([shown(label) for label in counts.index[:3]])}: merge them into a few. If these are numbers, say how "
-            "they are written: --decimal, or --na for cells that stand for missing ones"
+            f"such as {some([shown(label) for label in counts.index[:3]])}: merge them into a few. If these are numbers, say "
+            "how they are written: --decimal, or --na for cells that stand for missing ones"
             if words
             else "if it is a quantity, use --task regression"
         )
         n = len(values)
-        raise TableError(f"{values.name!r} has {len(counts)} distinct values in {n} rows, too many for classes; {remedy}")
+        raise TableError(
+            f"{values.name!r} has {len(counts)} distinct values in {n} rows, too many for classes; {remedy}"
+        )
     if len(rare):
         listed = some([f"{shown(label)} ({count})" for label, count in rare.items()])
         raise TableError(

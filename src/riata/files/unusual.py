@@ -28,7 +28,9 @@ def extreme_target(y: NDArray[np.float64], rows: NDArray[np.int64], name: str) -
     name : str
         What the target is called.
     """
-    squares = np.square(y / max(np.abs(y).max(), np.finfo(float).tiny) - np.median(y) / max(np.abs(y).max(), np.finfo(float).tiny))
+    squares = np.square(
+        y / max(np.abs(y).max(), np.finfo(float).tiny) - np.median(y) / max(np.abs(y).max(), np.finfo(float).tiny)
+    )
     order = np.argsort(-squares, kind="stable")
     most = np.cumsum(squares[order]) >= _MOST * squares.sum()
     n_few = int(np.argmax(most)) + 1
@@ -43,7 +45,9 @@ def extreme_target(y: NDArray[np.float64], rows: NDArray[np.int64], name: str) -
     )
 
 
-def unlike_training(X: pd.DataFrame, fit: NDArray[np.int64], held_out: NDArray[np.int64], rows: NDArray[np.int64]) -> list[str]:
+def unlike_training(
+    X: pd.DataFrame, fit: NDArray[np.int64], held_out: NDArray[np.int64], rows: NDArray[np.int64]
+) -> list[str]:
     """Warn of held-out rows that are unlike all rows a model was trained on, column by column.
 
     Parameters

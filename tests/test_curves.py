@@ -1,0 +1,127 @@
+"""Effects of features: curves of known functions have their shape, their size and their unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from riata import LassoNetClassifier, LassoNetRegressor, effect_curve, feature_effects
+
+
+class Known(RegressorMixin, BaseEstimator):
+    """Predicts by a known function of a data frame."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(self.function(X), dtype=float)
+
+
+class KnownClasses(ClassifierMixin, BaseEstimator):
+    """Predicts three classes, of which the first and the last depend on a."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array(["low", "mid", "top"])
+        return self
+
+    def predict_proba(self, X):
+        p = np.clip(np.asarray(X["a"], dtype=float), 0, 1)
+        return np.column_stack([0.8 * (1 - p), np.full(len(p), 0.2), 0.8 * p])
+
+
+@pytest.fixture
+def X(rng) -> pd.DataFrame:
+    frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
+    frame["town"] = rng.choice(["Rome", "Oslo", "Lima"], 300, p=[0.5, 0.3, 0.2])
+    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 365, 300), unit="D")
+    return frame
+
+
+def described(function, X, feature) -> pd.Series:
+    return feature_effects(Known(function).fit(X, None), X, features=[feature]).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "size"),
+    [
+        (lambda a: 10 * a, "rises", 9.0),
+        (lambda a: -10 * a, "falls", -9.0),
+        (lambda a: np.exp(a), "rises", np.exp(0.95) - np.exp(0.05)),
+        (lambda a: (a - 0.5) ** 2, "falls then rises", 0.45**2),
+        (lambda a: -np.abs(a - 0.5), "rises then falls", 0.45),
+        (lambda a: np.sin(12 * a), "varies", 2.0),
+        (lambda a: 0 * a + 3, "flat", 0.0),
+    ],
+)
+def test_a_curve_is_named_by_its_shape_and_measured_over_the_middle_of_the_column(X, function, shape, size):
+    found = described(lambda rows: function(rows["a"]) + rows["b"], X, "a")
+    assert found["shape"] == shape
+    assert found["size"] == pytest.approx(size, rel=0.15, abs=1e-9)  # quantiles of 300 uniform numbers, eleven places
+
+
+def test_a_feature_that_only_changes_what_another_does_is_said_to_depend_on_others(X):
+    found = described(lambda rows: (rows["a"] - 0.5) * (rows["b"] - rows["b"].mean()), X, "a")
+    assert found["shape"] == "depends on others"
+
+
+def test_levels_that_stand_out_are_named_with_their_distance_from_the_average_row(X):
+    found = described(lambda rows: rows["town"].map({"Rome": 0.0, "Oslo": 0.0, "Lima": 5.0}) + rows["a"], X, "town")
+    share = (X["town"] == "Lima").mean()
+    assert found["shape"] == "levels" and found["size"] == pytest.approx(5)
+    assert found["text"].startswith(f"Lima +{5 * (1 - share):.2g}, ")
+
+
+def test_dates_have_curves_over_time(X):
+    days = (X["day"] - pd.Timestamp("2026-01-01")).dt.days
+    found = described(lambda rows: (rows["day"] - pd.Timestamp("2026-01-01")).dt.days / 7, X, "day")
+    assert found["shape"] == "rises" and found["size"] == pytest.approx(
+        days.quantile(0.95) / 7 - days.quantile(0.05) / 7, abs=1
+    )
+
+
+def test_of_several_classes_the_one_that_moves_most_is_named_and_of_two_the_second(X):
+    found = feature_effects(KnownClasses().fit(X, None), X, features=["a"]).iloc[0]
+    assert (found["shape"], found["towards"]) in [("falls", "low"), ("rises", "top")]
+    two = LogisticRegression().fit(X[["a", "b"]], np.where(X["a"] > 0.5, "yes", "no"))
+    found = feature_effects(two, X[["a", "b"]], features=["a"]).iloc[0]
+    assert (found["shape"], found["towards"]) == ("rises", "yes") and found["text"].endswith("towards yes")
+
+
+def test_directions_do_not_depend_on_units_weights_of_the_linear_part_or_the_kind_of_table(rng):
+    """Fifteen slopes of +1, of which the linear part of a network may have either sign."""
+    X = pd.DataFrame(rng.standard_normal((400, 15)), columns=[f"x{j}" for j in range(15)])
+    y = X.sum(axis=1) + 0.3 * rng.standard_normal(400)
+    model = LassoNetRegressor(random_state=0).fit(X[:300], y[:300])
+    found = feature_effects(model, X[300:])
+    assert set(found["shape"]) == {"rises"} and found["size"].between(2, 4.5).all()
+    same = feature_effects(LassoNetRegressor(random_state=0).fit(X[:300].to_numpy(), y[:300]), X[300:].to_numpy())
+    np.testing.assert_allclose(same["size"], found["size"])
+    polars = LassoNetRegressor(random_state=0).fit(pl.from_pandas(X[:300]), y[:300])
+    np.testing.assert_allclose(
+        feature_effects(polars, pl.from_pandas(X[300:].reset_index(drop=True)))["size"], found["size"]
+    )
+
+
+def test_columns_that_a_model_was_told_are_categories_have_levels(rng):
+    codes = pd.DataFrame({"code": rng.integers(0, 4, 200), "x": rng.random(200)})
+    y = np.where((codes["code"] == 2) ^ (rng.random(200) < 0.05), "yes", "no")
+    model = LassoNetClassifier(categorical_features=["code"], random_state=0).fit(codes, y)
+    found = feature_effects(model, codes, features=["code"]).iloc[0]
+    assert found["shape"] == "levels" and found["text"].startswith("2 +")
+
+
+def test_a_column_without_a_value_among_the_rows_is_flat():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [np.nan] * 3})
+    curve = effect_curve(Known(lambda rows: rows["a"]).fit(X, None), X, "b")
+    assert np.isnan(curve.values).all() and curve.prediction.tolist() == [[1.0]]
+    model = LinearRegression().fit(X[["a"]], X["a"])
+    assert effect_curve(model, X[["a"]], 0).values.tolist() == [0, 1, 2]
