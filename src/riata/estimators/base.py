@@ -139,24 +139,24 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         """Follow the path from the dense model to the empty one and choose a point."""
         grid, dense, sparse = self._settings()
-        self._forget()
-        X, target, weights = self._check_rows(X, y, sample_weight)
-        names = getattr(self, "feature_names_in_", None)
-        ids = check.groups(self.feature_groups, names, self.n_features_in_)
-        costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
-        check.reachable(self.n_features_to_select, costs, ids)
-        draw = check_random_state(self.random_state)
-        seeds = draw.randint(np.iinfo(np.int32).max, size=3)
-        # The rows are not kept under a name: once scaled, they would only hold memory.
-        problem, everyone = self._problem(
-            self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])),
-            ids=ids,
-            costs=costs,
-            seed=int(seeds[2]),
-        )
-        solver = self._solver(problem, int(seeds[1]))
-        with self._threads(solver):
-            return self._follow(solver, everyone, grid, dense, sparse, lambda: self._start(problem, int(seeds[2])))
+        with self._all_or_nothing():
+            X, target, weights = self._check_rows(X, y, sample_weight)
+            names = getattr(self, "feature_names_in_", None)
+            ids = check.groups(self.feature_groups, names, self.n_features_in_)
+            costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
+            check.reachable(self.n_features_to_select, costs, ids)
+            draw = check_random_state(self.random_state)
+            seeds = draw.randint(np.iinfo(np.int32).max, size=3)
+            # The rows are not kept under a name: once scaled, they would only hold memory.
+            problem, everyone = self._problem(
+                self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])),
+                ids=ids,
+                costs=costs,
+                seed=int(seeds[2]),
+            )
+            solver = self._solver(problem, int(seeds[1]))
+            with self._threads(solver):
+                return self._follow(solver, everyone, grid, dense, sparse, lambda: self._start(problem, int(seeds[2])))
 
     def _follow(
         self,

@@ -65,6 +65,10 @@ class CrossValidated(Supervised):
         self
             The estimator fitted on all rows, at the chosen point.
         """
+        with self._all_or_nothing():
+            return self._cross_validate(X, y, sample_weight, groups)
+
+    def _cross_validate(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         rows = self._rows(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)

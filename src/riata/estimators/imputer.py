@@ -194,10 +194,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
             The fitted imputer, at the chosen point.
         """
         grid, dense, sparse = self._settings()
-        self._forget()
         table, known = self._check_table(X, fitting=True)
         self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
-        with threads.worth(len(table), self.n_features_in_, self._network):
+        with threads.worth(len(table), self.n_features_in_, self._network), self._all_or_nothing():
             return self._follow(table, known, X_val, grid, dense, sparse)
 
     def _follow(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import numpy as np
@@ -133,10 +135,20 @@ class PathModel(BaseEstimator):
             Stopping(n_iters[1] or 0, patience[1], tol),
         )
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit has left: a fit that is interrupted leaves an estimator that is not fitted."""
-        for name in ("path_", "point_"):
-            self.__dict__.pop(name, None)
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave an estimator that is not fitted where a fit fails or is interrupted, whatever it was before."""
+
+        def forget() -> None:
+            for name in ("path_", "point_"):
+                self.__dict__.pop(name, None)
+
+        forget()
+        try:
+            yield
+        except BaseException:
+            forget()
+            raise
 
     def _check_number(self) -> None:
         """Refuse more features to select than there are."""

@@ -147,6 +147,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             Handed on to the estimator; rows of weight 0 are left out.
         """
         self._check_settings(sample_weight)
+        self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
         rows, source, target, weights = self._check_rows(X, y, sample_weight)
         columns = self._columns((np.ptp(rows, axis=0) > 0) & (rows.std(axis=0) > 0), source)
         rows = rows[:, columns.used]

@@ -139,6 +139,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             The fitted selector.
         """
         n_pairs = self._check_settings()
+        self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
         rows, target = self._check_rows(X, y)
         weights = self._check_weights(sample_weight, len(rows))
         ids = self._ids()
