@@ -35,6 +35,8 @@ EXPERIMENTS = (
     "boston",
     "recovery",
     "tables",
+    "mixed",
+    "levels",
     "completion",
     "fewer_columns",
     "unsupervised",

@@ -155,7 +155,7 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     list of str
         Names of the selected features, most important first.
     """
-    fit, held_out = _split(table, job.seed)
+    fit, held_out = split(table, job.seed)
     evidence.check(table, fit, job)
     make_folder(job.out)
     show_columns(job.console, table, file)
@@ -224,7 +224,7 @@ def _gather(result: _Result, fit: Rows) -> dict[str, bytes]:
 # ---- fit and score --------------------------------------------------------------------------------------------------
 
 
-def _split(table: Table, seed: int) -> tuple[Rows, Rows]:
+def split(table: Table, seed: int) -> tuple[Rows, Rows]:
     """Hold out a fifth of the rows, and at least one of every class."""
     classes = table.y if table.task == "classification" else None
     size = math.ceil(len(table.y) / 5) if classes is None else max(math.ceil(len(table.y) / 5), len(np.unique(classes)))
