@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
@@ -110,6 +111,11 @@ def _forest(X: pd.DataFrame, seed: int, *, classify: bool) -> Any:
     return make_pipeline(encode, kind(300, n_jobs=-1, random_state=seed))
 
 
+def _spread(values: NDArray[np.float64]) -> str:
+    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+    return f"{values.mean():.3f}{error}"
+
+
 def page(store: Store) -> Section | None:
     """One row for each table."""
     found = store.all("mixed")
@@ -121,17 +127,12 @@ def page(store: Store) -> Section | None:
         equal = all(each["same_columns"] and each["same_path"] and each["same_importances"] for each in scores)
         kept = np.mean([len(each["selected"]) for each in scores])
         numbers = [np.array([each[key] for each in scores]) for key in ("score", "library", "forest")]
-        cells = [
-            f"{values.mean():.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}"
-            if len(values) > 1
-            else f"{values[0]:.3f}"
-            for values in numbers
-        ]
+        cells = [_spread(values) for values in numbers]
         rows.append([name, str(scores[0]["columns"]), f"{kept:.1f}", *cells, "yes" if equal else "**no**"])
     text = (
         "Tables with text, gaps and whole numbers, written to a csv file and given to `riata select`; the same frame given "
         "to `fit`; and a forest of 300 trees with all columns, text as 0/1 columns. R² or accuracy on a fifth of the rows, "
-        f"mean over {max(result['config']['seed'] for result in found) + 1} splits ± standard error. Identifiers and constants are left out."
+        "mean over splits ± standard error. Identifiers and constants are left out."
     )
     header = [
         "table",

@@ -132,7 +132,7 @@ def test_selected_features_beat_the_baseline_and_all_scores_are_there(mixed_run)
 
 def test_the_result_is_printed_with_the_place_of_the_files(mixed_run):
     out, result = mixed_run
-    for text in ("size", "Rome +", "towards yes", "balanced accuracy", "most frequent class", str(out)):
+    for text in ("size", "Rome +", "probability of yes", "balanced accuracy", "most frequent class", str(out)):
         assert text in result.stdout
     assert "task: classification, as 'y' is text with 2 distinct values" in result.stderr
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from sklearn.metrics import make_scorer, max_error, r2_score
@@ -70,7 +71,7 @@ def test_without_validation_the_training_loss_is_shown_without_a_band():
     assert ax.lines[0].get_ydata().tolist() == [p.loss for p in reversed(path)]
 
 
-@pytest.mark.parametrize(("position", "label"), [(1, "12 features, λ = 0.31"), (3, "1 feature, λ = 0.93")])
+@pytest.mark.parametrize(("position", "label"), [(1, "12 features\nλ = 0.31"), (3, "1 feature\nλ = 0.93")])
 def test_the_chosen_point_is_marked_and_labelled(position, label):
     path = a_path([40, 12, 5, 1, 0])
     ax = plot_path(path, path[position])
@@ -243,3 +244,24 @@ def test_without_any_stable_feature_there_are_still_names():
     ax.figure.draw_without_rendering()
     box = ax.texts[0].get_window_extent()
     assert box.y1 <= ax.figure.bbox.y1
+
+
+@pytest.mark.parametrize(
+    ("n_features", "counts"), [(8, (8, 7, 5, 4, 3, 0)), (60, (60, 40, 21, 12, 0)), (5000, (5000, 900, 30, 0))]
+)
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
+def test_nothing_is_cut_off_wherever_the_point_lies(n_features, counts, at):
+    """Labels stay inside the figure, for few features and many, long names and points anywhere on the path."""
+    path = a_path(list(counts), d=n_features)
+    importances = np.geomspace(1, 3e5, n_features)
+    model = SimpleNamespace(path_=path, point_=path[at], feature_importances_=importances, selected_=path[at].selected)
+    figure = summary_figure(model, [f"a rather long name of a feature {j}" for j in range(n_features)])
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer, room = canvas.get_renderer(), figure.bbox_inches.padded(0.01)
+    drawn = figure.get_tightbbox(renderer)
+    assert room.x0 <= drawn.x0 and drawn.x1 <= room.x1 and room.y0 <= drawn.y0 and drawn.y1 <= room.y1
+    left = figure.axes[0]
+    (label,) = left.texts
+    box = label.get_window_extent(renderer)
+    assert left.bbox.x0 <= box.x0 and box.x1 <= left.bbox.x1 + 1

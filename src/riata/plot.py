@@ -306,7 +306,7 @@ def _mark(ax: Axes, count: float, height: float, lambda_: float | None = None, *
     ax.plot([count], [height], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
     position = ax.transAxes.inverted().transform(ax.transData.transform((count, height)))[0]
     ax.annotate(
-        size if lambda_ is None else f"{size}, λ = {lambda_:.2g}",
+        size if lambda_ is None else f"{size}\nλ = {lambda_:.2g}",
         (count, 0.02 if below else 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(7 if position < 0.5 else -7, 0),

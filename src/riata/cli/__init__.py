@@ -31,6 +31,9 @@ def main() -> None:
     app(prog_name="riata")
 
 
+_DATA = "the breast-cancer data of scikit-learn and 30 columns of noise"
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"riata {riata.__version__}")
@@ -61,6 +64,6 @@ def demo(k: AtMost = 5, out: Out = Path("result"), seed: Seed = 0, quiet: Quiet 
         frame["diagnosis"] = data.target_names[data.target]
         make_folder(out)
         write(out, {"data.csv": encode(frame, out / "data.csv")})
-        names = run(prepare(Source(frame, ".", "of scikit-learn"), "diagnosis"), job, "breast-cancer data")
+        names = run(prepare(Source(frame, ".", _DATA), "diagnosis"), job, "data.csv")
         picked = sum(name.startswith("noise_") for name in names)
         say(job.console, f"{picked} of the {len(names)} selected features are among the 30 columns of noise.")

@@ -354,10 +354,12 @@ def _print(result: _Result) -> None:
     console: Console = job.console
     if len(chosen):
         classifies = table.task == "classification"
-        loss, predicted = ("log loss", "probability") if classifies else ("squared error", "prediction")
-        console.print("", _feature_table(chosen, table.X.shape[1]), sep="\n")
+        two = classifies and len(result.model.classes_) == 2
+        of = f"probability of {result.model.classes_[1]}" if two else "probability" if classifies else "prediction"
+        console.print("", _feature_table(chosen, table.X.shape[1], same_class=two), sep="\n")
+        loss = "log loss" if classifies else "squared error"
         say(console, f" loss rise: of the {loss} held out, where the column is shuffled (± 95 %)")
-        say(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
+        say(console, f" effect: on the mean {of}, over the middle 90 % of the column\n")
     else:
         say(console, _nothing(result))
     trivial = "most frequent class" if table.task == "classification" else "mean of the target"
@@ -384,14 +386,15 @@ def _nothing(result: _Result) -> str:
     return "No feature was selected: none of them makes the validation loss clearly lower.\n"
 
 
-def _feature_table(chosen: pd.DataFrame, n_features: int) -> RichTable:
+def _feature_table(chosen: pd.DataFrame, n_features: int, *, same_class: bool = False) -> RichTable:
     title = f"Selected {len(chosen)} of {n_features} features"
     printed = number_table(title, "feature", ["importance", "loss rise"])
     printed.add_column("effect")
     for row in chosen.head(SHOWN).to_dict("records"):
         margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
         rise = f"{row['loss_rise']:.2g}" + ("" if math.isnan(margin) else f" ± {margin:.2g}")
-        printed.add_row(Text(row["name"]), f"{row['importance']:.3g}", rise, Text(row["effect"]))
+        effect = row["effect"].removesuffix(f", towards {row['towards']}") if same_class else row["effect"]
+        printed.add_row(Text(row["name"]), f"{row['importance']:.3g}", rise, Text(effect))
     if len(chosen) > SHOWN:
         printed.caption, printed.caption_justify = Text(f" … and {len(chosen) - SHOWN} more in selected.csv"), "left"
     return printed

@@ -1,0 +1,36 @@
+"""Every block of the README runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+PYTHON = [code for language, code in BLOCKS if language == "python"]
+SHELL = [code for language, code in BLOCKS if not language]
+
+
+def test_all_blocks_are_found():
+    assert len(PYTHON) == 3 and len(SHELL) == 3
+
+
+@pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
+def test_a_block_of_python_runs_by_itself(code, tmp_path):
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_commands_run_one_after_another(tmp_path):
+    """But for those of make, which run this test."""
+    lines = [line for block in SHELL for line in block.splitlines() if not line.startswith("make ")]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    script = "set -e\n" + "\n".join(lines)
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "result" / "selected.csv").exists() and (tmp_path / "filled.csv").exists()
