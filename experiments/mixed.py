@@ -63,7 +63,7 @@ def frame_of(name: str) -> pd.DataFrame:
             raise FileNotFoundError("the package ISLP holds this table: pip install '.[experiments]'")
         return pd.read_csv(folder / f"{name}.csv")
     with np.load(path(name)) as file:
-        frame = pd.DataFrame(file["X"], columns=file["feature_names"].tolist())
+        frame = pd.DataFrame(file["X"].astype(np.float64), columns=file["feature_names"].tolist())
         for column, kind in zip(frame.columns, file["kinds"], strict=True):
             if kind in ("categorical", "binary"):
                 frame[column] = "level " + frame[column].astype(int).astype(str)

@@ -204,6 +204,19 @@ class BaseLassoNet(ColumnSelector, PathModel):
         check_is_fitted(self, "point_")
         return _ranked(self.path_.importances(), self.selected_, self._strength)
 
+    def ranked_by_evidence(self) -> NDArray[np.float64]:
+        """Return importances that are fair to features of different kinds; 0 for those that no point of the path holds.
+
+        For a selected feature, the λ at which it leaves. The others come after these, in the order of the p-values of their
+        marginal association: by the path, noise with many levels outlasts noise in numbers.
+        """
+        held, importances = self.path_.selected.any(axis=0), self.feature_importances_
+        if self._chance is not None and self.selected_.any():
+            evidence = 1 - np.log(np.maximum(self._chance, np.finfo(float).tiny))  # from 1 on
+            below = importances[self.selected_].min() * evidence / (evidence.max() + 1)
+            importances = np.where(self.selected_, importances, below)
+        return np.where(held, importances, 0)
+
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:
         """Return a point of the path refitted on its training samples, without a penalty."""
         return self._refit(point, how)
@@ -428,6 +441,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             adaptive=adaptive,
             embedded=embedded.source,
         )
+        self._chance = None if seen is None else seen.chance
         self._strength = np.zeros(embedded.n_features)
         if (shown := self._shown(rows.target[:n_fit])) is not None:
             bins = np.zeros(embedded.n_features) if seen is None else seen.strength

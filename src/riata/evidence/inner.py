@@ -39,11 +39,13 @@ def random(estimator: Any) -> bool:
 def seeded(estimator: Any, draw: np.random.Generator) -> Any:
     """Return an unfitted copy with random states of its own, those of its parts included.
 
-    Which point of its path a LassoNet would choose plays no part, so it is not asked.
+    A LassoNet goes to the point of lowest validation loss, without a refit.
     """
     copy = clone(estimator)
-    if isinstance(last_step(copy), BaseLassoNet) and not isinstance(last_step(copy), CrossValidated):
-        last_step(copy).set_params(select=0.0, refit=False, n_features_to_select=None, on_interrupt="raise")
+    last = last_step(copy)
+    if isinstance(last, BaseLassoNet) and not isinstance(last, CrossValidated):
+        select = "best" if last.val_size else 0.0
+        last.set_params(select=select, refit=False, n_features_to_select=None, on_interrupt="raise")
     names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
     return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
 
@@ -55,7 +57,7 @@ def importances(model: Any, n_columns: int) -> Floats:
     """
     last = last_step(model)
     if isinstance(last, BaseLassoNet):
-        found = np.where(last.path_.selected.any(axis=0), last.feature_importances_, 0)
+        found = last.ranked_by_evidence()
     elif hasattr(last, "feature_importances_"):
         found = np.asarray(last.feature_importances_, dtype=np.float64)
     elif hasattr(last, "coef_"):
