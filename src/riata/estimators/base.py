@@ -204,17 +204,21 @@ class BaseLassoNet(ColumnSelector, PathModel):
         check_is_fitted(self, "point_")
         return _ranked(self.path_.importances(), self.selected_, self._strength)
 
-    def ranked_by_evidence(self) -> NDArray[np.float64]:
+    def comparable_importances(self) -> NDArray[np.float64]:
         """Return importances that are fair to features of different kinds; 0 for those that no point of the path holds.
 
-        For a selected feature, the λ at which it leaves. The others come after these, in the order of the p-values of their
-        marginal association: by the path, noise with many levels outlasts noise in numbers.
+        Those of the path. But noise with many levels outlasts noise in numbers, so that a category which is not selected stands
+        where the p-value of its marginal association stands among those of the numbers, if that is lower.
         """
-        held, importances = self.path_.selected.any(axis=0), self.feature_importances_
-        if self._chance is not None and self.selected_.any():
-            evidence = 1 - np.log(np.maximum(self._chance, np.finfo(float).tiny))  # from 1 on
-            below = importances[self.selected_].min() * evidence / (evidence.max() + 1)
-            importances = np.where(self.selected_, importances, below)
+        importances, held = self.path_.importances(), self.path_.selected.any(axis=0)
+        n_levels = self._n_levels()
+        if n_levels is not None and self._chance is not None:
+            others = held & ~self.selected_
+            words, numbers = others & (n_levels > 2), others & (n_levels <= 2)
+            place = np.searchsorted(np.sort(self._chance[numbers]), self._chance[words])
+            highest = importances[self.selected_].min(initial=importances.max())
+            ladder = np.concatenate([[highest], np.sort(importances[numbers])[::-1], [0.0]])
+            importances[words] = np.minimum(importances[words], (ladder[place] + ladder[place + 1]) / 2)
         return np.where(held, importances, 0)
 
     def refitted(self, point: Point, how: str | bool = "warm") -> Point:

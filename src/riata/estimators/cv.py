@@ -20,7 +20,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
-from riata import check
+from riata import check, choose
 from riata.estimators import categories, folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
@@ -181,9 +181,11 @@ class CrossValidated(Supervised):
         return results.reset_index(drop=True)
 
     def _lowest(self, results: pd.DataFrame) -> float:
-        """Return the lowest score that will do."""
+        """Return the lowest score that will do: the best less its standard error, or less 0.5 % of what it is worth."""
         best: Any = results.loc[folds.best(results).row]
-        return float(best["mean_test_score"] - (0 if self.select == "best" else best["se_test_score"]))
+        empty = results.loc[results["n_selected"].idxmin(), "mean_test_score"]
+        worth = choose.TOLERANCE * (best["mean_test_score"] - empty)
+        return float(best["mean_test_score"] - max(best["se_test_score"], worth))
 
     def _choose(self, results: pd.DataFrame) -> Choice:
         """Choose a candidate and a λ."""

@@ -111,9 +111,9 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         by their scores with about that many.
     select : {"1se", "best"} or float, default="1se"
         How λ is chosen otherwise: of all candidates and λ the one with the fewest features whose mean score is within one
-        standard error of the best, the one with the best, or a number. The standard error is that of the best mean over
-        folds; for accuracy, not less than a share of that many rows has by chance. Between numbers of features that have
-        a score it is taken from a straight line.
+        standard error of the best, or within 0.5 % of what the best is above the emptiest model, the one with the best, or a
+        number. The standard error is that of the best mean over folds; for accuracy, not less than a share of that many rows
+        has by chance. Between numbers of features that have a score it is taken from a straight line.
     refit : {"warm", "scratch", False}, default="warm"
         Score models that are refitted on their features without a penalty, from the point's weights or from new ones, and
         refit the chosen one so. A penalised network loses accuracy to its penalty before it does to missing features, so

@@ -57,7 +57,7 @@ def importances(model: Any, n_columns: int) -> Floats:
     """
     last = last_step(model)
     if isinstance(last, BaseLassoNet):
-        found = last.ranked_by_evidence()
+        found = last.comparable_importances()
     elif hasattr(last, "feature_importances_"):
         found = np.asarray(last.feature_importances_, dtype=np.float64)
     elif hasattr(last, "coef_"):
@@ -81,11 +81,12 @@ def validated(model: Any) -> bool:
 def reliance(model: Any, X: Floats, ids: Ids) -> Floats:
     """Return the mean square by which predictions move when all columns of a group are set to their means, one per group.
 
-    A LassoNet goes to the point of its path with the lowest validation loss first.
+    A LassoNet goes first to the sparsest point of its path within one standard error of the lowest validation loss: at the
+    lowest itself it relies on more noise, most of all on categories of many levels, and finds no more.
     """
     if validated(model):
         last = last_step(model)
-        last.load(last.path_[choose.best(last.path_)])
+        last.load(last.path_[choose.one_standard_error(last.path_)])
     answer = next(getattr(model, how) for how in _ANSWERS if hasattr(model, how))
     before, changed = np.asarray(answer(X), dtype=np.float64), X.copy()
     moved = np.zeros(int(ids.max()) + 1)
