@@ -94,7 +94,7 @@ def page(store: Store) -> Section | None:
         rows.append([f"{name}: text of {', '.join(map(str, DESIGNS[name]))} levels", *cells])
     text = (
         "Twenty numbers, of which a and b matter, and text columns of noise; 500 rows, the target is 2a + b + noise of "
-        "variance 1, or whether that is positive. For knockoffs, at a rate of 0.1, twelve numbers matter, with slopes of 1. Seeds "
-        "in which all of these are found and no text column is / in which nothing else is found."
+        "variance 1, or whether that is positive. For knockoffs, at a rate of 0.1, twelve numbers matter, with slopes of 1. "
+        "Seeds in which all of these are found and no text column is / in which nothing else is found."
     )
     return Section("Text columns of noise", text, [Table(["table", *WAYS], rows, "Seeds that are right")])

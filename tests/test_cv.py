@@ -370,3 +370,27 @@ def test_all_rows_do_not_lose_what_every_fold_still_holds():
         model = LassoNetClassifierCV((10,), cv=2, n_iters=(100, 10), path_multiplier=1.2, random_state=seed).fit(X, y)
         assert model.cv_results_["n_selected"][model.cv_index_] >= 1
         assert model.n_selected_ >= 1
+
+
+def test_text_of_pure_noise_is_not_kept_and_what_matters_is():
+    """Folds refit each number of features as long as validated best: an overfitted refit would favour the dense model."""
+    right = 0
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        X = pd.DataFrame(draw.standard_normal((400, 5)), columns=list("abcde"))
+        X["site"] = [f"S{i}" for i in draw.integers(0, 30, 400)]
+        y = 2 * X["a"] + X["b"] + draw.standard_normal(400)
+        right += set(LassoNetRegressorCV(random_state=seed).fit(X, y).get_feature_names_out()) == {"a", "b"}
+    assert right >= 4
+
+
+def test_a_perfect_dense_model_does_not_keep_all_features():
+    """Folds without an error have a standard error near 0: the tolerance of the rule is a share of what the best explains."""
+    draw = np.random.default_rng(0)
+    X = draw.standard_normal((600, 8))
+    model = LassoNetClassifierCV((8,), path_multiplier=1.2, random_state=0)
+    model.fit(X, X[:, 0] > 0)
+    results, row = model.cv_results_, model.cv_index_
+    best, empty = results["mean_test_score"].max(), results["mean_test_score"].iloc[-1]
+    assert model.cv_score_ >= best - max(results["se_test_score"].max(), choose.TOLERANCE * (best - empty))
+    assert results["n_selected"][row] <= 2

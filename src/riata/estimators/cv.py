@@ -183,7 +183,7 @@ class CrossValidated(Supervised):
     def _lowest(self, results: pd.DataFrame) -> float:
         """Return the lowest score that will do: the best less its standard error, or less 0.5 % of what it is worth."""
         best: Any = results.loc[folds.best(results).row]
-        empty = results.loc[results["n_selected"].idxmin(), "mean_test_score"]
+        empty = float(results.sort_values("n_selected", kind="stable")["mean_test_score"].iloc[0])
         worth = choose.TOLERANCE * (best["mean_test_score"] - empty)
         return float(best["mean_test_score"] - max(best["se_test_score"], worth))
 

@@ -58,9 +58,9 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         How many fits with seeds of their own to average for each draw, where the estimator has a ``random_state``.
     importance : {"auto", "reliance", "own"}, default="auto"
         What is compared. "reliance": how far the predictions move, in the mean square over rows, when a column is set to its
-        mean; for a LassoNet at the sparsest point of its path within one standard error of the lowest validation loss. "own":
-        ``feature_importances_``, for a LassoNet the λ at which a feature leaves its path, or ``coef_``. "auto" is reliance for a LassoNet with validation
-        rows, and own otherwise.
+        mean; for a LassoNet at the sparsest point of its path within one standard error of the lowest validation loss.
+        "own": ``feature_importances_``, for a LassoNet the λ at which a feature leaves its path, or ``coef_``. "auto" is
+        reliance for a LassoNet with validation rows, and own otherwise.
     method : {"mvr", "sdp", "equicorrelated"}, default="mvr"
         What knockoffs should be like. "mvr": as hard to tell from the other columns as possible; "sdp": as little correlated
         with their originals as possible; "equicorrelated": the same, with one correlation for all.
