@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -700,3 +702,21 @@ def test_columns_of_few_values_are_named():
     frame = pd.DataFrame(table.round(0), columns=[f"gene {j}" for j in range(30)])
     with pytest.warns(UserWarning, match=r"30 of 30 .*\(gene 0, gene 1, gene 2, gene 3, gene 4 …\)"):
         lasso().fit(frame, y)
+
+
+def test_a_category_of_noise_has_no_large_statistic_and_a_true_one_has():
+    """Without a clear association neither a category nor its knockoff counts: else the sign of one large statistic decides."""
+    statistics = {"noise": [], "true": []}
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        X = pd.DataFrame(draw.standard_normal((250, 8)), columns=list("abcdefgh"))
+        X["town"] = [f"T{i}" for i in draw.integers(0, 40, 250)]
+        y = X[list("abcd")].sum(axis=1) + draw.standard_normal(250)
+        means = pd.Series(2 * draw.standard_normal(40), index=[f"T{i}" for i in range(40)])
+        for name, target in (("noise", y), ("true", y + X["town"].map(means))):
+            selector = KnockoffSelector(LassoNetRegressor((10,), path_multiplier=1.2), fdr=0.5, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of 0/1 columns
+                statistics[name].append(selector.fit(X, target).statistics_[-1])
+    assert np.median(np.abs(statistics["noise"])) == 0
+    assert min(statistics["true"]) > 0.05

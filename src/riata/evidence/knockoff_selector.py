@@ -6,13 +6,14 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from riata import check, jobs
+from riata import check, effects, jobs
 from riata.estimators import categories
 from riata.evidence import gaussian, inner, knockoffs
 from riata.evidence.knockoffs import Floats, Ids
@@ -382,8 +383,30 @@ def weigh(
     else:
         found = np.zeros(2 * len(columns.live))
         np.maximum.at(found, ids, inner.importances(model, both.shape[1]))
+    found = np.where(
+        _unclear(columns, both, ids, y, weights, classes=is_classifier(model) and np.ndim(y) == 1), 0, found
+    )
     pair = found.reshape(2, -1) / max(found.sum(), np.finfo(float).tiny)
     return np.where(swapped, pair[::-1], pair)
+
+
+def _unclear(
+    columns: _Columns, both: Floats, ids: Ids, y: Any, weights: Floats | None, *, classes: bool
+) -> NDArray[np.bool_]:
+    """Say which groups, and which of their knockoffs, hold a category without a clear marginal association, (2G,).
+
+    Clear is what one in 2G groups of noise would show. A network relies on noise with many levels more than on noise in
+    numbers, and the sign of one large statistic would decide. Swapping a group and its knockoff swaps this, too.
+    """
+    n_features = np.bincount(columns.ids[np.unique(columns.source, return_index=True)[1]], minlength=len(columns.live))
+    words = np.tile(np.bincount(columns.ids) > n_features, 2)
+    if not words.any():
+        return words
+    target = pd.get_dummies(y).to_numpy() if classes else np.asarray(y).reshape(len(both), -1)
+    share = effects.effective(np.ones(len(both)) if weights is None else weights)
+    seen = effects.measure(both, target.astype(np.float64), share)
+    chance = effects.of_groups(seen, both, target.astype(np.float64), share, ids).chance
+    return words & (chance * len(chance) > 1)
 
 
 def _adapted(estimator: Any, columns: _Columns, random: np.random.Generator) -> Any:
