@@ -212,6 +212,8 @@ def test_evidence_stands_beside_the_choice_of_the_path(tmp_path, options, added,
     assert select(file, tmp_path / "plain", *plain).exit_code == 0
     for name in ("path.csv", "path.png"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+    assert select(file, tmp_path / "out", *plain).exit_code == 0
+    assert sorted(os.listdir(tmp_path / "out")) == FILES  # nothing of another selection is left beside this one
 
 
 def test_where_nothing_is_found_there_is_advice(tmp_path):

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -51,9 +52,9 @@ def iris() -> pd.DataFrame:
     return frame
 
 
-def read_cells(file: Path) -> list[list[str]]:
+def read_cells(file: Path, separator: str = ",") -> list[list[str]]:
     with file.open(newline="", encoding="utf-8") as lines:
-        return list(csv.reader(lines))
+        return list(csv.reader(lines, delimiter=separator))
 
 
 def summary_of(out: Path) -> dict:
@@ -191,7 +192,7 @@ def test_the_same_seed_gives_the_same_bytes_and_formats_differ_in_nothing_else(i
         assert impute(file, tmp_path / name, "--drop", "code", "--quiet", *options).exit_code == 0
     expected = pd.read_csv(out)
     stored = pd.read_parquet(tmp_path / "filled.parquet")
-    pd.testing.assert_frame_equal(stored[LENGTHS], expected[LENGTHS], check_exact=True)
+    assert (stored[LENGTHS] - expected[LENGTHS]).abs().max().max() <= 0.05 + 1e-9  # text has the decimals of its column
     assert (stored[["age", "flag"]] == expected[["age", "flag"]]).all(axis=None)
     assert stored["when"].dt.strftime("%Y-%m-%d").tolist() == expected["when"].tolist()
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "filled.csv.gz"), expected, check_exact=True)
@@ -222,7 +223,8 @@ def test_without_gaps_the_same_table_is_written_and_nothing_is_trained(tmp_path,
     assert os.listdir(tmp_path / "out") == ["filled.csv"]
     assert (tmp_path / "out" / "filled.csv").read_bytes() == file.read_bytes()
     assert impute(file, tmp_path / "filled.parquet").exit_code == 0
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "filled.parquet"), pd.read_csv(file))
+    expected = pd.read_csv(file, dtype={"code": str})  # 0001 is a code
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "filled.parquet"), expected)
 
 
 def test_separators_names_left_blank_and_words_for_gaps_are_understood(tmp_path):
@@ -232,7 +234,7 @@ def test_separators_names_left_blank_and_words_for_gaps_are_understood(tmp_path)
     result = impute(file, tmp_path / "filled.csv")
     assert result.exit_code == 0, result.stderr
     assert "[bold]y" in result.stdout
-    after = read_cells(tmp_path / "filled.csv")
+    after = read_cells(tmp_path / "filled.csv", ";")
     assert after[0] == ["", "x", "[bold]y", "country", "z"]
     assert [row[3:] for row in after[1:]] == [["NA", "[red]"]] * 20
     assert float(after[5][2]) and after[6] == ["r5", str(numbers[5]), str(2 * numbers[5]), "NA", "[red]"]
@@ -312,12 +314,17 @@ def test_only_columns_of_the_first_page_are_printed():
     assert "[red]x14" in text and "[red]x15" not in text and "and 5 more in filled.errors.csv" in text
 
 
-def test_a_column_that_numbers_the_rows_is_passed_through_and_text_among_numbers_is_a_gap():
+def test_a_column_that_numbers_the_rows_is_passed_through_and_text_among_numbers_stays():
     frame = iris()[LENGTHS].assign(row=range(150), size=[str(i % 50) for i in range(149)] + ["?"])
     table = prepare_to_fill(Source(frame, ".", ""))
     assert "'row' (identifier)" in table.notes[0] and "row" not in table.X
-    assert "'size': 1 cell is not a number and taken as missing: '?' (row 150)" in table.notes
-    assert table.filled(np.full(table.X.shape, 7.2))["size"].iloc[-1] == 7
+    assert (
+        "'size' holds 1 cell that cannot be read and stays as it is: '?'; to fill such cells, --na TEXT" in table.notes
+    )
+    assert table.n_gaps == frame[LENGTHS].isna().sum().sum()
+    assert table.filled(np.full(table.X.shape, 7.2))["size"].tolist() == frame["size"].tolist()
+    marked = prepare_to_fill(Source(frame.assign(size=frame["size"].where(frame["size"] != "?", None)), ".", ""))
+    assert marked.filled(np.full(table.X.shape, 7.2))["size"].iloc[-1] == 7
 
 
 def test_words_decimal_commas_and_dates_are_written_as_their_column_writes_them(tmp_path):
@@ -334,8 +341,8 @@ def test_words_decimal_commas_and_dates_are_written_as_their_column_writes_them(
     (tmp_path / "data.csv").write_text("a;b;c;d\n" + "\n".join(rows) + "\n")
     result = impute(tmp_path / "data.csv", tmp_path / "filled.csv")
     assert result.exit_code == 0, result.output
-    filled = read_cells(tmp_path / "filled.csv")[1:]
-    assert "," in filled[10][0] and "," in filled[11][1]
+    filled = read_cells(tmp_path / "filled.csv", ";")[1:]
+    assert all(re.fullmatch(r"\d,\d{3}", cell) for cell in (filled[10][0], filled[11][1]))
     assert filled[12][2] in ("TRUE", "FALSE")
     assert pd.to_datetime(filled[13][3], format="%d.%m.%Y").month == 3
 

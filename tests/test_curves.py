@@ -125,3 +125,16 @@ def test_a_column_without_a_value_among_the_rows_is_flat():
     assert np.isnan(curve.values).all() and curve.prediction.tolist() == [[1.0]]
     model = LinearRegression().fit(X[["a"]], X["a"])
     assert effect_curve(model, X[["a"]], 0).values.tolist() == [0, 1, 2]
+
+
+def test_names_and_columns_that_do_not_fit_are_refused(X):
+    numbers = X[["a", "b", "c"]]
+    model = LinearRegression().fit(numbers, numbers["a"])
+    with pytest.raises(ValueError, match="no feature 'd'; X has 'a', 'b', 'c'"):
+        effect_curve(model, numbers, "d")
+    with pytest.raises(ValueError, match="X has 2 columns; the model was fitted on 3"):
+        feature_effects(model, numbers[["a", "b"]])
+    with pytest.raises(ValueError, match="in the same order"):
+        feature_effects(model, numbers[["b", "a", "c"]])
+    same = feature_effects(model, numbers.to_numpy())  # without a warning
+    assert same["feature"].tolist() == ["a", "b", "c"]

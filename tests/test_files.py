@@ -95,6 +95,20 @@ def test_days_and_months_that_nothing_tells_apart_are_pointed_out():
     assert to_dates(["20260131"], digits=True).values[0] == pd.Timestamp("2026-01-31")
 
 
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("12 €", 12), ("€12", 12), ("USD 1,200", 1200), ("-$5", -5), ("$-5", -5), ("(629)", -629), ("\u22125.2", -5.2)],
+)
+def test_currencies_and_other_minus_signs_are_understood(cell, value):
+    assert to_numbers([cell], ".")[0] == value
+
+
+def test_morning_and_afternoon_are_told_apart():
+    cells = ["03/21/2024 12:00:12 AM", "03/21/2024 01:30 PM", "3/21/2024 12:05 pm"]
+    hours = [(moment.hour, moment.minute) for moment in to_dates(cells).values]
+    assert hours == [(0, 0), (13, 30), (12, 5)]
+
+
 # ---- files ----------------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +163,46 @@ def test_numbers_with_few_bad_cells_are_numbers_and_codes_with_many_letters_are_
     }
     assert found["typos"].bad.tolist() == ["4o", "l7", "1..2"]
     assert "'4o', 'l7', '1..2' (rows 198, 199, 200)" in found["typos"].use
+
+
+def test_a_unit_that_all_cells_share_is_passed_over_and_said():
+    cells = {"dose": [f"{i % 9} mg" for i in range(100)], "code": [f"{i % 9}{'ab'[i % 2]}" for i in range(100)]}
+    dose, code = kinds(pd.DataFrame(cells))
+    assert (dose.kind, code.kind) == ("number", "category")
+    assert dose.values.tolist()[:3] == [0, 1, 2] and "the unit 'mg' is passed over" in dose.use
+
+
+def test_digits_with_leading_zeros_are_codes(tmp_path):
+    (tmp_path / "data.csv").write_text("zip,x\n" + "".join(f"0{i % 7}139,{i}\n1{i % 7}139,{i}.5\n" for i in range(30)))
+    zip_, _ = kinds(read(tmp_path / "data.csv").frame)
+    assert zip_.kind == "category" and zip_.values[0] == "00139"
+
+
+def test_a_number_far_from_all_others_that_repeats_may_be_a_code_for_missing_values():
+    age = np.random.default_rng(0).integers(18, 90, 200)
+    coded, plain = kinds(pd.DataFrame({"coded": np.where(np.arange(200) % 12 == 0, -99, age), "age": age}))
+    assert "17 cells are -99, far from all others: if that stands for missing, --na -99" in coded.use
+    assert plain.use == "as it is"
+    note = table(numbers().assign(y=np.where(np.arange(100) % 9, np.linspace(82, 144, 100), -99.0))).notes[0]
+    assert "12 cells are -99" in note
+
+
+def test_levels_that_differ_in_capitals_only_are_pointed_out_and_spaces_around_them_do_not_count():
+    (column,) = kinds(pd.DataFrame({"smoker": ["yes", "Yes", "no", " no"] * 10}))
+    assert column.holds.startswith("3 levels") and "'Yes'" in column.use and "differ in capitals only" in column.use
+
+
+def test_names_below_a_title_are_reached_with_skip(tmp_path):
+    file = tmp_path / "data.csv"
+    file.write_text("Sales of 2024\n\na,b,c,y\n" + "".join(f"{i / 3},{i % 7},{i % 5},{i}\n" for i in range(40)))
+    with pytest.raises(TableError, match="--skip"):
+        read_table(file, "y")
+    assert read_table(file, "y", skip=2).X.shape == (40, 3)
+    numbers().to_excel(tmp_path / "data.xlsx", index=False, startrow=2)
+    with pytest.raises(TableError, match="--skip"):
+        read_table(tmp_path / "data.xlsx", "y")
+    found = read_table(tmp_path / "data.xlsx", "y", skip=2, drop="a")
+    assert repr(found) == "Table(100 rows, 3 features of 4 columns, target 'y', regression)"
 
 
 def test_a_user_overrules_what_a_column_looks_like():

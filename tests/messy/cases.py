@@ -270,7 +270,7 @@ REFUSED = [
         ("--task", "regression"),
         notes=(
             "is text such as 'a'",
-            "use --task classification or, if these are numbers, say how they are written: --decimal",
+            "use --task classification or, if it is a quantity, leave nothing but the number in each cell",
         ),
     ),
     Case(

@@ -26,6 +26,7 @@ from riata.cli.output import (
     Quiet,
     Seed,
     Separator,
+    Skip,
     as_json,
     asked,
     at_most,
@@ -71,6 +72,7 @@ def impute(
     na: Missing = None,
     sep: Separator = None,
     decimal: Decimal = None,
+    skip: Skip = 0,
     seed: Seed = 0,
     hidden: Hidden = "256,256",
     quiet: Quiet = False,
@@ -83,7 +85,7 @@ def impute(
     """
     with telling_errors():
         check_writable(out)
-        how = reading(sep, decimal, na)
+        how = reading(sep, decimal, na, skip)
         _spare(file, out)
         source = read(file, how)
         text = read_text(file, how) if source.is_text and ".csv" in out.name.lower() else None
@@ -108,18 +110,19 @@ def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
     for note in table.notes:
         job.note(note)
     if not table.n_gaps:
-        write(job.out.parent, {job.out.name: encode(table.frame if text is None else text, job.out)})
+        write(job.out.parent, {job.out.name: encode(table.frame if text is None else text, job.out, table.sep)})
         say(job.console, f"No gaps: nothing to fill. Wrote the same table to {job.out}")
         return
     hidden = hide(table.X, job.seed)
     model = _fit(table.X.mask(hidden), job)
     errors = measure(table.X, hidden, model.predict_entries(table.X.mask(hidden)), model.selected_)
+    errors["gaps"] = table.gaps.sum()[errors["column"]].to_numpy()
     notes = _doubts(table.X, errors, every=job.k is not None)
     for note in notes:
         job.note(note)
     names = _names(job.out)
     contents = (
-        encode(table.filled(model.predict_entries(table.X), text), job.out),
+        encode(table.filled(model.predict_entries(table.X), text), job.out, table.sep),
         errors.to_csv(index=False, lineterminator="\n").encode(),
         as_json(_summary(model, table, errors, notes, job)),
     )

@@ -47,6 +47,7 @@ Separator = Annotated[
     str | None,
     typer.Option("--sep", metavar="SIGN", help="What separates fields: , ; | tab or space; told by default."),
 ]
+Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Rows above the names, such as a title.")]
 Decimal = Annotated[
     str | None, typer.Option("--decimal", metavar="SIGN", help="What stands before decimals: . or , ; told by default.")
 ]
@@ -120,12 +121,12 @@ def at_most(k: int | None, n: int, what: str) -> int | None:
     return k
 
 
-def reading(sep: str | None, decimal: str | None, na: Names) -> Reading:
+def reading(sep: str | None, decimal: str | None, na: Names, skip: int) -> Reading:
     """Check how a file is to be read."""
     words = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
-    return Reading(sep if sep is None else words.get(sep, sep), decimal, tuple(na or ()))
+    return Reading(sep if sep is None else words.get(sep, sep), decimal, tuple(na or ()), skip)
 
 
 def asked(categorical: Names, numeric: Names, dates: Names, drop: Names) -> Asked:

@@ -40,6 +40,7 @@ from riata.cli.output import (
     Quiet,
     Seed,
     Separator,
+    Skip,
     as_json,
     asked,
     at_most,
@@ -54,12 +55,13 @@ from riata.cli.output import (
     write,
 )
 from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
-from riata.files import Table, extreme_target, prepare, read, unlike_training
+from riata.files import Table, brief, extreme_target, prepare, read, unlike_training
 from riata.plot import plot_cross_validation, plot_stability, summary_figure
 
 Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
 Rows = NDArray[np.int64]
+_BESIDE = {"cv.csv", "cv.png", "stability.csv", "stability.png", "knockoffs.csv"}
 _DOUBTS = 6  # warnings about rows held out
 
 
@@ -109,6 +111,7 @@ def select(
     na: Missing = None,
     sep: Separator = None,
     decimal: Decimal = None,
+    skip: Skip = 0,
     seed: Seed = 0,
     M: Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")] = 10.0,
     hidden: Hidden = "100",
@@ -131,7 +134,7 @@ def select(
             fdr=evidence.rate(fdr),
             n_jobs=workers(jobs),
         )
-        source = read(file, reading(sep, decimal, na))
+        source = read(file, reading(sep, decimal, na, skip))
         table = prepare(source, target, task.value, asked(categorical, numeric, dates, drop))
         run(table, replace(job, k=at_most(k, table.X.shape[1], "features")), file.name)
 
@@ -178,6 +181,8 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     )
     files = _files(result)
     write(job.out, files)
+    for name in _BESIDE - files.keys():  # of an earlier run, whose selection is gone
+        (job.out / name).unlink(missing_ok=True)
     _print(result)
     try:
         files |= _gather(result, fit)
@@ -392,9 +397,9 @@ def _feature_table(chosen: pd.DataFrame, n_features: int, *, same_class: bool = 
     printed.add_column("effect")
     for row in chosen.head(SHOWN).to_dict("records"):
         margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
-        rise = f"{row['loss_rise']:.2g}" + ("" if math.isnan(margin) else f" ± {margin:.2g}")
+        rise = brief(row["loss_rise"], 2) + ("" if math.isnan(margin) else f" ± {brief(margin, 2)}")
         effect = row["effect"].removesuffix(f", towards {row['towards']}") if same_class else row["effect"]
-        printed.add_row(Text(row["name"]), f"{row['importance']:.3g}", rise, Text(effect))
+        printed.add_row(Text(row["name"]), brief(row["importance"], 3), rise, Text(effect))
     if len(chosen) > SHOWN:
         printed.caption, printed.caption_justify = Text(f" … and {len(chosen) - SHOWN} more in selected.csv"), "left"
     return printed

@@ -92,13 +92,13 @@ def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) 
     True
     """
     check_is_fitted(model)
-    frame = _part(categories.as_frame(X), random_state)
-    j = list(frame.columns).index(feature) if feature in frame.columns else int(feature)
+    frame = _part(_checked(model, X), random_state)
+    j = _position(frame, feature)
     column: pd.Series = frame.iloc[:, j]
     known = getattr(model, "_categories", None)  # of an estimator that was told which columns these are
     ordered = not categories.holds_text(column) and (known is None or j not in known.columns)
     values, shares = _places(column) if ordered else _levels(column)
-    rows = frame if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas") else frame.to_numpy()
+    rows = frame if hasattr(model, "feature_names_in_") or not isinstance(X, np.ndarray) else frame.to_numpy()
     found = np.stack([_predicted(model, _with(rows, j, column, value)) for value in values])  # (m, n, o)
     moves = np.ptp(found, axis=0).mean(axis=0)
     return Curve(
@@ -144,7 +144,7 @@ def feature_effects(
     ['rises', 'falls']
     """
     check_is_fitted(model)
-    frame = categories.as_frame(X)
+    frame = _checked(model, X)
     if features is None:
         mask = getattr(model, "selected_", None)
         features = list(frame.columns if mask is None else frame.columns[np.asarray(mask)])
@@ -153,6 +153,27 @@ def feature_effects(
 
 
 # ---- curves ---------------------------------------------------------------------------------------------------------
+
+
+def _checked(model: Any, X: Any) -> pd.DataFrame:
+    """Return X as a data frame; it must have the columns that the model was fitted on."""
+    frame = categories.as_frame(X)
+    known = getattr(model, "n_features_in_", frame.shape[1])
+    names = getattr(model, "feature_names_in_", None)
+    if frame.shape[1] != known:
+        raise ValueError(f"X has {frame.shape[1]} columns; the model was fitted on {known}")
+    if names is not None and not isinstance(X, np.ndarray) and list(frame.columns) != list(names):
+        raise ValueError("the columns of X must be those that the model was fitted on, in the same order")
+    return frame.set_axis(list(names), axis=1) if names is not None else frame
+
+
+def _position(frame: pd.DataFrame, feature: Any) -> int:
+    if feature in frame.columns:
+        return list(frame.columns).index(feature)
+    if isinstance(feature, int | np.integer) and 0 <= feature < frame.shape[1]:
+        return int(feature)
+    shown = ", ".join(map(repr, frame.columns[:10]))
+    raise ValueError(f"no feature {feature!r}; X has {shown}{' …' if frame.shape[1] > 10 else ''}")
 
 
 def _part(frame: pd.DataFrame, random_state: Any) -> pd.DataFrame:
@@ -215,9 +236,9 @@ def _described(curve: Curve) -> tuple[str, str, float, str, str]:
     if not curve.ordered:
         text = _stand_out(line, curve)
     elif shape in ("rises", "falls"):
-        text = f"{shape} by {abs(size):.2g}"
+        text = f"{shape} by {_brief(abs(size))}"
     else:
-        text = shape if shape == "flat" else f"{shape}, {size:.2g}"
+        text = shape if shape == "flat" else f"{shape}, {_brief(size)}"
     return curve.feature, shape, size, towards, text + (f", towards {towards}" if towards else "")
 
 
@@ -242,6 +263,12 @@ def _shape(line: Floats, moves: float) -> tuple[str, float]:
     return "varies", size
 
 
+def _brief(size: float) -> str:
+    """Return a size with two digits, without an exponent unless it is very large or small."""
+    rounded = float(f"{size:.2g}")
+    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
+
+
 def _rises(line: Floats, back: float) -> bool:
     return bool((np.maximum.accumulate(line) - line).max() <= back)
 
@@ -252,4 +279,4 @@ def _stand_out(line: Floats, curve: Curve) -> str:
         return "flat"
     away = line - curve.shares @ line
     order = np.argsort(-np.abs(away), kind="stable")[:2]
-    return ", ".join(f"{curve.values[i]} {away[i]:+.2g}" for i in order)
+    return ", ".join(f"{curve.values[i]} {'+' if away[i] >= 0 else '−'}{_brief(abs(away[i]))}" for i in order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from riata.files.convert import to_dates, to_numbers
-from riata.files.messages import TableError, counted, must_exist, option, rows_of, shown, some
+from riata.files.convert import to_dates, to_numbers, unit_of
+from riata.files.messages import TableError, brief, counted, must_exist, option, rows_of, shown, some
 
 __all__ = ["Asked", "Column", "kinds", "target_kind", "to_frame"]
 
@@ -30,6 +30,8 @@ _FEW_BAD = 0.05  # share of the cells that may be no numbers in a column of numb
 _MARKS = 2  # different cells that are no numbers, however often they stand: marks of what is missing
 _DISTINCT = 0.5  # share of different cells above which text names rows
 _DAY = 24 * 60 * 60  # seconds
+_CODE = r"0\d+"  # digits with a leading zero are a code, not a number
+_SEVERAL = 5  # different numbers of a column that have a range
 _LONG = 40  # characters of an average cell that is prose
 _NAMED = re.compile(r"(?i)(.*[ _.-])?(id|uuid|guid|index|row|rowid|record)|unnamed: \d+|.*[a-z](Id|ID)|")
 
@@ -172,7 +174,7 @@ def _objects(column: pd.Series, filled: pd.Series, distinct: int, decimal: str) 
             f"{column.name!r} holds {inferred} values, neither numbers nor text nor dates: turn them into these, or leave "
             f"the column out: {option('--drop', [str(column.name)])}"
         )
-    column = column.astype(object).map(str, na_action="ignore")
+    column = column.astype(object).map(lambda cell: str(cell).strip(), na_action="ignore")
     return (
         _numbers_or_none(column, decimal)
         or _dates_or_none(column)
@@ -189,7 +191,7 @@ def target_kind(column: pd.Series, decimal: str = ".") -> Column:
     if types.is_datetime64_any_dtype(column):
         return _dates(column)
     if not types.is_numeric_dtype(column):
-        text = column.astype(object).map(str, na_action="ignore")
+        text = column.astype(object).map(lambda cell: str(cell).strip(), na_action="ignore")
         inferred = types.infer_dtype(filled)
         found = (
             _dates(column)
@@ -199,7 +201,8 @@ def target_kind(column: pd.Series, decimal: str = ".") -> Column:
             else _numbers_or_none(text, decimal)
         )
         return found or _dates_or_none(text) or _category(text.astype("str"))
-    return _column(column, "number", "")
+    floats = column.to_numpy(dtype=float, na_value=np.nan)
+    return _column(column, "number", "", _far_code(floats[np.isfinite(floats)]))
 
 
 def _distinct(filled: pd.Series) -> int:
@@ -220,12 +223,26 @@ def _column(values: pd.Series, kind: str, holds: str, more: str = "", bad: pd.Se
 def _numbers_or_none(column: pd.Series, decimal: str) -> Column | None:
     """Take text for numbers if nearly all of its cells are, in the way of the file or in the other one."""
     filled = column.dropna()
+    if filled.str.fullmatch(_CODE).any():
+        return None
+    column, unit = _without_unit(column)
+    filled = column.dropna()
     for point in (decimal, "," if decimal == "." else "."):
         odd = filled[np.isnan(_mapped(filled, partial(to_numbers, decimal=point)))]
         few = len(odd) <= _FEW_BAD * len(filled) or odd.str.strip().nunique() <= _MARKS
         if few and len(odd) < len(filled) / 2:
-            return _numbers(column, point)
+            found = _numbers(column, point)
+            return replace(found, use=f"{found.use}; the unit {unit!r} is passed over") if unit else found
     return None
+
+
+def _without_unit(column: pd.Series) -> tuple[pd.Series, str]:
+    """Take off the unit that nearly all cells share, such as mg, and return it; nothing where there is none."""
+    units = column.dropna().map(unit_of)
+    common = units.value_counts().index[0] if len(units) else ""
+    if not common or common == "%" or (units == common).mean() < 1 - _FEW_BAD:
+        return column, ""
+    return column.map(lambda cell: str(cell).removesuffix(common).rstrip(), na_action="ignore"), common
 
 
 def _numbers(column: pd.Series, decimal: str, *, forced: bool = False) -> Column:
@@ -235,6 +252,8 @@ def _numbers(column: pd.Series, decimal: str, *, forced: bool = False) -> Column
         column = column.dt.total_seconds() / _DAY
     if types.is_bool_dtype(column):
         return _column(column.astype(bool), "number", "true or false")
+    if forced and not types.is_numeric_dtype(column):
+        column = _without_unit(column.astype(object).map(str, na_action="ignore"))[0]
     values = _floats(column, decimal)
     bad = column[np.isnan(values) & column.notna().to_numpy()]
     if forced and np.isnan(values).all():
@@ -247,8 +266,20 @@ def _numbers(column: pd.Series, decimal: str, *, forced: bool = False) -> Column
         return _column(typed, "identifier", f"{len(known):,} different numbers", f"keep it with --numeric {name}")
     if len(np.unique(known)) == 1 and len(known) == len(values):
         return _column(typed, "constant", f"every cell is {shown(known[0])}")
-    holds = f"{len(np.unique(known)):,} different, {known.min():.3g} to {known.max():.3g}" if len(known) else ""
-    return _column(typed, "number", holds, _bad_cells(bad, "a number"), bad)
+    holds = f"{len(np.unique(known)):,} different, {brief(known.min())} to {brief(known.max())}" if len(known) else ""
+    more = "; ".join(filter(None, (_bad_cells(bad, "a number"), _far_code(known))))
+    return _column(typed, "number", holds, more, bad)
+
+
+def _far_code(known: NDArray[np.float64]) -> str:
+    """Point out a number that stands repeatedly and far from all others, such as -99: it may be a code for missing."""
+    for edge in (known.min(), known.max()) if len(known) else ():
+        others, n = known[known != edge], int((known == edge).sum())
+        if n < 2 or len(np.unique(others)) < _SEVERAL:
+            continue
+        if np.abs(others - edge).min() > np.ptp(others):
+            return f"{n:,} cells are {shown(edge)}, far from all others: if that stands for missing, --na {shown(edge)}"
+    return ""
 
 
 def _is_whole(column: pd.Series) -> bool:
@@ -353,5 +384,9 @@ def _as_levels(column: pd.Series) -> pd.Series:
 def _category(column: pd.Series) -> Column:
     filled = column.dropna()
     n = _distinct(filled)
-    example = some([shown(value) for value in filled.value_counts().index[:3]])
-    return _column(column, "category", f"{counted(n, 'level')}: {example}{' …' if n > 3 else ''}")
+    levels = filled.value_counts().index
+    example = some([shown(value) for value in levels[:3]])
+    folded = pd.Series([str(level).casefold() for level in levels])
+    same = [shown(level) for level in levels[folded.duplicated(keep=False).to_numpy()]]
+    more = f"{some(same)} differ in capitals only and are levels of their own" if same else ""
+    return _column(column, "category", f"{counted(n, 'level')}: {example}{' …' if n > 3 else ''}", more)

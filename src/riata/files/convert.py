@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["Dates", "decimal_of", "to_dates", "to_numbers"]
+__all__ = ["Dates", "decimal_of", "to_dates", "to_numbers", "unit_of"]
 
 Floats = NDArray[np.float64]
 _SPACES = "  \u202f"  # a space, and the two that do not break a line
-_SIGNS = "$€£¥"  # before a number
+_MONEY = r"[$€£¥]|USD|EUR|GBP|CHF|JPY"
+_UNIT = re.compile(rf"(?:{_MONEY})?\s*([-+(]?[\d.,'{_SPACES}]*\d\)?)\s*((?:{_MONEY})|[A-Za-zµ°%²³/]*)")
 _PLAIN = {
     ".": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
     ",": re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"),
@@ -37,14 +38,25 @@ def decimal_of(cells: Sequence[str]) -> str:
 def to_numbers(cells: Sequence[str], decimal: str) -> Floats:
     """Return the number that each cell holds, NaN where it holds none.
 
-    ``1,234.5`` and ``1 234.5`` have separators of thousands; with a decimal comma ``1.234,5`` has. A sign of a currency before
-    the number, and of per cent behind it, is passed over.
+    ``1,234.5`` and ``1 234.5`` have separators of thousands; with a decimal comma ``1.234,5`` has. Currencies around the
+    number, and a per cent sign behind it, are passed over; ``(5)`` is −5.
     """
     return np.array([_number(_bare(cell), decimal) for cell in cells], dtype=np.float64)
 
 
+def unit_of(cell: str) -> str:
+    """Return what stands behind the number of a cell, ``mg`` in ``12 mg``; nothing where it is no number with a unit."""
+    match = _UNIT.fullmatch(_signed(cell))
+    return match[2] if match else ""
+
+
+def _signed(cell: str) -> str:
+    return cell.strip().replace("\u2212", "-")
+
+
 def _bare(cell: str) -> str:
-    return cell.strip().lstrip(_SIGNS).rstrip("%").strip()
+    text = re.sub(rf"^([-+]?)\s*(?:{_MONEY})\s*|\s*(?:{_MONEY}|%)$", r"\1", _signed(cell)).strip()
+    return f"-{text[1:-1]}" if text.startswith("(") and text.endswith(")") else text
 
 
 def _number(text: str, decimal: str) -> float:
@@ -57,7 +69,7 @@ def _number(text: str, decimal: str) -> float:
 
 # ---- dates ----------------------------------------------------------------------------------------------------------
 
-_TIME = r"(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_TIME = r"(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(Z|[+-]\d{2}:?\d{2}|[AaPp][Mm])?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})(?:[-/.](\d{{1,2}}))?{_TIME}")
 _YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})[-/.](\d{{4}}|\d{{2}}){_TIME}")
 _DAY_NAME = re.compile(rf"(\d{{1,2}})[- ]([A-Za-z]{{3,9}})\.?,?[- ](\d{{4}}|\d{{2}}){_TIME}")
@@ -135,5 +147,8 @@ def _joined(year: str, month: str | None, day: str, time: str | None, zone: str 
         return None
     if len(year) == 2:
         year = ("19" if int(year) >= _CENTURY else "20") + year
+    if time is not None and zone is not None and zone.upper() in ("AM", "PM"):
+        hour, _, rest = time.partition(":")
+        time, zone = f"{int(hour) % 12 + 12 * (zone.upper() == 'PM')}:{rest}", None
     date = f"{year}-{month.zfill(2)}-{day.zfill(2)}"
     return date if time is None else f"{date}T{time.zfill(len(time) + (time[1] == ':'))}{zone or ''}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from riata.files.columns import Asked, Column, kinds
-from riata.files.messages import TableError, counted, option, some
+from riata.files.messages import TableError, counted, option, shown, some
 from riata.files.read import Source
 from riata.files.table import MIN_ROWS
 
@@ -40,8 +40,8 @@ class Fillable:
         What each of its columns holds.
     X : DataFrame
         Columns of numbers, of dates (as days) and of true and false (as 1 and 0), as floats; NaN where there is a gap.
-    decimal : str
-        What stands before decimals in text.
+    decimal, sep : str
+        What stands before decimals, and between fields, in text.
     empty : tuple of str
         Columns without a single value.
     passed : tuple of str
@@ -54,6 +54,7 @@ class Fillable:
     columns: tuple[Column, ...]
     X: pd.DataFrame
     decimal: str
+    sep: str
     empty: tuple[str, ...]
     passed: tuple[str, ...]
     notes: tuple[str, ...]
@@ -61,7 +62,16 @@ class Fillable:
     @property
     def n_gaps(self) -> int:
         """How many entries can be filled."""
-        return int(self.X.isna().to_numpy().sum())
+        return int(self.gaps.to_numpy().sum())
+
+    @property
+    def gaps(self) -> pd.DataFrame:
+        """Which entries are to be filled: those without a cell. What stands in a cell stays, even if it is no number."""
+        gaps = self.X.isna()
+        for column in self.columns:
+            if column.name in gaps:
+                gaps.loc[column.bad.index, column.name] = False
+        return gaps
 
     def filled(self, estimates: NDArray[np.float64], text: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the table with its gaps filled and everything else as it is.
@@ -82,18 +92,20 @@ class Fillable:
             Columns as they were, without gaps.
         """
         result = (self.frame if text is None else text).copy()
-        places = {column.name: j for j, column in enumerate(self.columns)}
+        places, open_ = {column.name: j for j, column in enumerate(self.columns)}, self.gaps
         for name, estimate in zip(self.X.columns, estimates.T, strict=True):
-            gaps = self.X[name].isna().to_numpy()
+            gaps = open_[name].to_numpy()
             if not gaps.any():
                 continue
             column, j = self.columns[places[name]], places[name]
             values = _of_its_kind(column, estimate[gaps])
-            if text is None:
+            if text is None and len(column.bad):
+                result.isetitem(j, _beside(self.frame.iloc[:, j], values, gaps))
+            elif text is None:
                 result.isetitem(j, _typed(column, self.frame.iloc[:, j], values, gaps))
             else:
                 cells = text.iloc[:, j].to_numpy(dtype=object).copy()
-                cells[gaps] = _written(column, values, cells[~gaps], self.decimal)
+                cells[gaps] = _written(column, values, cells[column.values.notna()], self.decimal)
                 result.isetitem(j, cells)
         return result
 
@@ -134,6 +146,13 @@ def _typed(column: Column, given: pd.Series, values: NDArray, gaps: NDArray[np.b
     return pd.Series(full.to_list(), given.index, dtype=dtype, name=given.name)
 
 
+def _beside(given: pd.Series, values: NDArray, gaps: NDArray[np.bool_]) -> Any:
+    """Return a column of text with numbers in its gaps, as text."""
+    cells = given.to_numpy(dtype=object).copy()
+    cells[gaps] = [str(value) for value in values]
+    return cells
+
+
 def _written(column: Column, values: NDArray, known: NDArray[np.object_], decimal: str) -> list[str]:
     """Write values in the way of the cells that are known."""
     if _is_flag(column):
@@ -147,7 +166,8 @@ def _written(column: Column, values: NDArray, known: NDArray[np.object_], decima
         return pd.DatetimeIndex(values).strftime(_format_of(column, known) or "%Y-%m-%d").tolist()
     if _is_whole(column) and not any("." in str(cell) or "," in str(cell) for cell in known):
         return [str(int(value)) for value in values]
-    return [repr(value).replace(".", decimal) for value in values.tolist()]
+    digits = max((len(str(cell).partition(decimal)[2]) for cell in known), default=6)
+    return [f"{value:.{digits}f}".replace(".", decimal) for value in values.tolist()]
 
 
 def _format_of(column: Column, known: NDArray[np.object_]) -> str | None:
@@ -191,11 +211,24 @@ def prepare_to_fill(source: Source, asked: Asked = Asked(), text: pd.DataFrame |
     if X.shape[1] == 0:
         raise TableError("no column holds numbers, and only numbers can be filled in: turn text into numbers first")
     passed = [column for column in columns if column.name not in numbers and column.name not in empty]
-    bad = [f"{column.name!r}: {column.use.partition('; ')[2]}" for column in columns if len(column.bad)]
+    bad = [
+        f"{column.name!r} holds {counted(len(column.bad), 'cell')} that cannot be read and "
+        f"{'stays as it is' if len(column.bad) == 1 else 'stay as they are'}: "
+        f"{some([shown(cell) for cell in column.bad.astype(str).unique()])}; to fill such cells, --na TEXT"
+        for column in columns
+        if len(column.bad)
+    ]
     notes = [*_passed_notes(passed), *_empty_notes(empty), *bad]
     frame = source.frame
     table = Fillable(
-        frame, tuple(columns), X, source.decimal, tuple(empty), tuple(column.name for column in passed), tuple(notes)
+        frame,
+        tuple(columns),
+        X,
+        source.decimal,
+        source.sep,
+        tuple(empty),
+        tuple(column.name for column in passed),
+        tuple(notes),
     )
     if table.n_gaps:
         _refuse_too_little(X)

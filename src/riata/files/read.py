@@ -24,6 +24,7 @@ EXCEL = (".xlsx",)
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat")
 ENDINGS = (*(f"{ending}.gz" for ending in TEXT), *TEXT, *PARQUET, *FEATHER, *EXCEL)
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
+_TITLE = "; if names stand below a title, give --skip with the number of rows above them"
 _SAMPLE = 200  # lines from which separators and decimal commas are told
 
 
@@ -34,6 +35,7 @@ class Reading:
     sep: str | None = None
     decimal: str | None = None
     na: tuple[str, ...] = ()
+    skip: int = 0  # rows above the names
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,15 @@ class Source:
         What the file is written in, for people: "separated by commas, UTF-8".
     is_text : bool
         Whether cells can be read as they are written.
+    sep : str
+        What separates the fields of a text.
     """
 
     frame: pd.DataFrame
     decimal: str
     how: str
     is_text: bool = False
+    sep: str = ","
 
 
 def ending_of(path: Path) -> str:
@@ -86,9 +91,10 @@ def read(path: Path, reading: Reading = Reading()) -> Source:  # noqa: B008 — 
     data, ending = _contents(path)
     try:
         if ending in PARQUET + FEATHER + EXCEL:
-            frame, decimal, how = _stored(data, ending)
+            frame, decimal, how = _stored(data, ending, reading.skip)
+            separator = ","
         else:
-            frame, decimal, how = _text(data, reading)
+            frame, decimal, how, separator = _text(data, reading)
         frame.columns = frame.columns.map(str).str.strip()
         _refuse_duplicates(frame.columns)
     except TableError as error:
@@ -97,13 +103,15 @@ def read(path: Path, reading: Reading = Reading()) -> Source:  # noqa: B008 — 
         package = "openpyxl: pip install 'riata[excel]'" if ending in EXCEL else "pyarrow: pip install 'riata[parquet]'"
         raise TableError(f"reading {ending[1:]} needs {package}") from None
     except (OSError, EOFError, ValueError, KeyError) as error:
-        raise TableError(f"cannot read {path}: {' '.join(str(error).split())}") from None
-    return Source(frame, decimal, how, is_text=ending not in PARQUET + FEATHER + EXCEL)
+        ragged = isinstance(error, pd.errors.ParserError)
+        hint = _TITLE if ragged else ""
+        raise TableError(f"cannot read {path}: {' '.join(str(error).split())}{hint}") from None
+    return Source(frame, decimal, how, is_text=ending not in PARQUET + FEATHER + EXCEL, sep=separator)
 
 
 def read_text(path: Path, reading: Reading = Reading()) -> pd.DataFrame:  # noqa: B008 — frozen
     """Read every cell of a text file as it is written, with the names of its header."""
-    text, _ = _decoded(_contents(path)[0])
+    text = _below(_decoded(_contents(path)[0])[0], reading.skip)
     separator = reading.sep or _separator(text)
     cells = _parsed(text, separator, header=None, dtype=str, keep_default_na=False)
     return cells[1:].set_axis(cells.iloc[0].to_list(), axis=1).reset_index(drop=True)
@@ -124,12 +132,12 @@ def _contents(path: Path) -> tuple[bytes, str]:
         raise TableError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _stored(data: bytes, ending: str) -> tuple[pd.DataFrame, str, str]:
+def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str]:
     """Read a file that knows the types of its columns."""
     if ending in EXCEL:
         with pd.ExcelFile(io.BytesIO(data)) as book:
             sheets = [str(name) for name in book.sheet_names]
-            frame = pd.read_excel(book, sheet_name=sheets[0])
+            frame = pd.read_excel(book, sheet_name=sheets[0], skiprows=skip)
         others = f", the first of its sheets ({some(sheets)})" if len(sheets) > 1 else ""
         return frame, _decimal(frame), f"xlsx{others}"
     parquet = ending in PARQUET
@@ -148,18 +156,32 @@ def _decimal(frame: pd.DataFrame) -> str:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
-def _text(data: bytes, reading: Reading) -> tuple[pd.DataFrame, str, str]:
+def _text(data: bytes, reading: Reading) -> tuple[pd.DataFrame, str, str, str]:
     text, encoding = _decoded(data)
+    text = _below(text, reading.skip)
     separator = reading.sep or _separator(text)
     names = _parsed(text, separator, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
     _refuse_duplicates(name for name in names if name)  # pandas would rename them without a word
     cells = [cell for row in _rows(text, separator)[1:] for cell in row]
     decimal = reading.decimal or ("." if separator == "," and '"' not in text else decimal_of(cells))
-    frame = _parsed(text, separator, decimal=decimal, na_values=list(reading.na), low_memory=False)
+    codes = {
+        j: str for j, column in enumerate(zip(*_rows(text, separator)[1:], strict=False)) if any(map(_is_code, column))
+    }
+    frame = _parsed(text, separator, decimal=decimal, na_values=list(reading.na), low_memory=False, dtype=codes)
     if not isinstance(frame.index, pd.RangeIndex):
-        raise TableError("its rows have more fields than the header has names: name every column")
+        raise TableError(f"its rows have more fields than the header has names: name every column{_TITLE}")
     how = [f"separated by {_SEPARATORS.get(separator, repr(separator))}", encoding]
-    return frame, decimal, ", ".join(how + ["decimal commas"] * (decimal == ","))
+    return frame, decimal, ", ".join(how + ["decimal commas"] * (decimal == ",")), separator
+
+
+def _below(text: str, skip: int) -> str:
+    """Leave out rows above the names."""
+    return "".join(text.splitlines(keepends=True)[skip:]) if skip else text
+
+
+def _is_code(cell: str) -> bool:
+    """Say whether digits begin with a zero, which a number would lose."""
+    return len(cell) > 1 and cell[0] == "0" and cell.isdigit()
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

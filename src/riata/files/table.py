@@ -22,7 +22,7 @@ MIN_PER_CLASS = 3  # a row to train on, one to validate on and one to score with
 MANY_CLASSES = 20  # whole numbers with more values than this are quantities
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A table ready to fit on.
 
@@ -55,6 +55,10 @@ class Table:
     how: str
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        shape = f"{len(self.y):,} rows, {self.X.shape[1]:,} features of {len(self.columns):,} columns"
+        return f"Table({shape}, target {self.target!r}, {self.task})"
+
     @property
     def kinds(self) -> pd.DataFrame:
         """What every column holds, and what was done about it: ``name``, ``kind``, ``holds``, ``use``."""
@@ -73,6 +77,7 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     na: Sequence[str] = (),
+    skip: int = 0,
 ) -> Table:
     r"""Read a table from a file as ``riata select`` does, and say what each of its columns holds.
 
@@ -92,6 +97,8 @@ def read_table(
         What separates fields, and what stands before decimals; told from the file by default.
     na : sequence of str
         Cells that stand for missing values, beside the usual ones such as ``NA``.
+    skip : int
+        Rows above the names, such as a title.
 
     Returns
     -------
@@ -112,8 +119,8 @@ def read_table(
     >>> riata.read_table(file, "price").kinds[["name", "kind"]].to_numpy().tolist()
     [['id', 'identifier'], ['size', 'number'], ['town', 'category']]
     """
-    asked = Asked(*(tuple(names) for names in (categorical, numeric, dates, drop)))
-    return prepare(read(Path(path), Reading(sep, decimal, tuple(na))), target, task, asked)
+    given = [(names,) if isinstance(names, str) else tuple(names) for names in (categorical, numeric, dates, drop, na)]
+    return prepare(read(Path(path), Reading(sep, decimal, given.pop(), skip)), target, task, Asked(*given))
 
 
 def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Asked()) -> Table:  # noqa: B008 — frozen
@@ -176,7 +183,12 @@ def _must_have(target: str, frame: pd.DataFrame) -> None:
         must_exist(target, frame.columns)
     except TableError as error:
         numbers = pd.to_numeric(pd.Series(frame.columns, dtype=object), errors="coerce").notna()
+        unnamed = frame.columns.str.startswith("Unnamed: ")
         hint = "; the first row holds numbers: if it has no names, add a row of them" if numbers.mean() > 0.5 else ""
+        if unnamed.mean() > 0.3:
+            hint = (
+                "; columns have no names: if these stand below a title, give --skip with the number of rows above them"
+            )
         raise TableError(f"{error}{hint}") from None
 
 
@@ -198,15 +210,16 @@ def _finite(values: pd.Series) -> pd.Series:
 
 def _target_notes(column: Column, frame: pd.DataFrame) -> list[str]:
     """Say which rows have no target, and which cells of it could not be read."""
+    notes = [f"the target {column.name!r}: {remark}" for remark in column.use.split("; ")[1:] if not len(column.bad)]
     missing = column.values.isna()
     n = int(missing.sum())
     if not n:
-        return []
+        return notes
     note = f"left out {counted(n, 'row')} without a value of {column.name!r}"
     if len(column.bad):
         cells = some([shown(value) for value in column.bad.astype(str).unique()])
         note += f"; not numbers: {cells} ({rows_of(column.bad.index)})"
-    return [note]
+    return [*notes, note]
 
 
 def _target(column: Column, task: str, asked: Asked) -> tuple[NDArray, str, str]:
@@ -255,8 +268,8 @@ def _classes(values: pd.Series, words: bool) -> NDArray:
     rare = counts[counts < MIN_PER_CLASS]
     if 2 * len(counts) > len(values):
         remedy = (
-            f"such as {some([shown(label) for label in counts.index[:3]])}: merge them into a few. If these are numbers, say "
-            "how they are written: --decimal, or --na for cells that stand for missing ones"
+            f"such as {some([shown(label) for label in counts.index[:3]])}: merge them into a few, or leave nothing but the "
+            "number in each cell if it is a quantity"
             if words
             else "if it is a quantity, use --task regression"
         )
@@ -279,7 +292,6 @@ def _quantity(values: pd.Series, words: bool) -> NDArray:
     if words:
         raise TableError(
             f"{values.name!r} is text such as {shown(values.iloc[0])}, which regression cannot predict: use --task "
-            "classification or, if these are numbers, say how they are written: --decimal, or --na for cells that stand for "
-            "missing ones"
+            "classification or, if it is a quantity, leave nothing but the number in each cell (--na for those without one)"
         )
     return values.to_numpy(dtype=float)

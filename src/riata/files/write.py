@@ -29,7 +29,7 @@ def check_writable(path: Path) -> None:
         )
 
 
-def encode(frame: pd.DataFrame, path: Path) -> bytes:
+def encode(frame: pd.DataFrame, path: Path, sep: str = ",") -> bytes:
     """Return the contents of a file; the same table gives the same bytes.
 
     Parameters
@@ -38,16 +38,18 @@ def encode(frame: pd.DataFrame, path: Path) -> bytes:
         What to write. Labels of rows that have no name become the first column of a csv file, also without a name.
     path : Path
         Where it will be; only the name's ending matters.
+    sep : str
+        What separates the fields of a text; a tab where that is spaces.
 
     Returns
     -------
     bytes
-        Comma-separated UTF-8 text, compressed for ``.csv.gz``, or parquet.
+        UTF-8 text, compressed for ``.csv.gz``, or parquet.
     """
     if path.suffix.lower() in PARQUET:
         buffer = io.BytesIO()
         frame.to_parquet(buffer)
         return buffer.getvalue()
     labelled = not isinstance(frame.index, pd.RangeIndex)
-    text = frame.to_csv(index=labelled, lineterminator="\n").encode()
+    text = frame.to_csv(index=labelled, lineterminator="\n", sep=sep if len(sep) == 1 else "\t").encode()
     return gzip.compress(text, mtime=0) if path.suffix.lower() == ".gz" else text
