@@ -55,7 +55,8 @@ from riata.cli.output import (
     write,
 )
 from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
-from riata.files import Table, brief, extreme_target, prepare, read, unlike_training
+from riata.evidence.curves import brief
+from riata.files import Table, extreme_target, prepare, read, unlike_training
 from riata.plot import plot_cross_validation, plot_stability, summary_figure
 
 Model = LassoNetClassifier | LassoNetRegressor

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from riata.estimators import categories
 
-__all__ = ["Curve", "effect_curve", "feature_effects"]
+__all__ = ["Curve", "brief", "effect_curve", "feature_effects"]
 
 Floats = NDArray[np.float64]
 _MIDDLE = (0.05, 0.95)  # quantiles between which a curve runs
@@ -236,9 +236,9 @@ def _described(curve: Curve) -> tuple[str, str, float, str, str]:
     if not curve.ordered:
         text = _stand_out(line, curve)
     elif shape in ("rises", "falls"):
-        text = f"{shape} by {_brief(abs(size))}"
+        text = f"{shape} by {brief(abs(size))}"
     else:
-        text = shape if shape == "flat" else f"{shape}, {_brief(size)}"
+        text = shape if shape == "flat" else f"{shape}, {brief(size)}"
     return curve.feature, shape, size, towards, text + (f", towards {towards}" if towards else "")
 
 
@@ -263,9 +263,9 @@ def _shape(line: Floats, moves: float) -> tuple[str, float]:
     return "varies", size
 
 
-def _brief(size: float) -> str:
-    """Return a size with two digits, without an exponent unless it is very large or small."""
-    rounded = float(f"{size:.2g}")
+def brief(value: float, digits: int = 2) -> str:
+    """Return a number with a few digits and, unless it is very large or small, without an exponent."""
+    rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
@@ -279,4 +279,4 @@ def _stand_out(line: Floats, curve: Curve) -> str:
         return "flat"
     away = line - curve.shares @ line
     order = np.argsort(-np.abs(away), kind="stable")[:2]
-    return ", ".join(f"{curve.values[i]} {'+' if away[i] >= 0 else '−'}{_brief(abs(away[i]))}" for i in order)
+    return ", ".join(f"{curve.values[i]} {'+' if away[i] >= 0 else '−'}{brief(abs(away[i]))}" for i in order)

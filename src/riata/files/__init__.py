@@ -2,7 +2,7 @@
 
 from riata.files.columns import Asked, Column, kinds, to_frame
 from riata.files.fill import Fillable, prepare_to_fill
-from riata.files.messages import TableError, brief, counted, shown, some
+from riata.files.messages import TableError, counted, shown, some
 from riata.files.read import Reading, Source, ending_of, read, read_text
 from riata.files.table import Table, prepare, read_table
 from riata.files.unusual import extreme_target, unlike_training
@@ -16,7 +16,6 @@ __all__ = [
     "Source",
     "Table",
     "TableError",
-    "brief",
     "check_writable",
     "counted",
     "encode",

@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from riata.evidence.curves import brief
 from riata.files.convert import to_dates, to_numbers, unit_of
-from riata.files.messages import TableError, brief, counted, must_exist, option, rows_of, shown, some
+from riata.files.messages import TableError, counted, must_exist, option, rows_of, shown, some
 
 __all__ = ["Asked", "Column", "kinds", "target_kind", "to_frame"]
 
@@ -266,7 +267,9 @@ def _numbers(column: pd.Series, decimal: str, *, forced: bool = False) -> Column
         return _column(typed, "identifier", f"{len(known):,} different numbers", f"keep it with --numeric {name}")
     if len(np.unique(known)) == 1 and len(known) == len(values):
         return _column(typed, "constant", f"every cell is {shown(known[0])}")
-    holds = f"{len(np.unique(known)):,} different, {brief(known.min())} to {brief(known.max())}" if len(known) else ""
+    holds = (
+        f"{len(np.unique(known)):,} different, {brief(known.min(), 4)} to {brief(known.max(), 4)}" if len(known) else ""
+    )
     more = "; ".join(filter(None, (_bad_cells(bad, "a number"), _far_code(known))))
     return _column(typed, "number", holds, more, bad)
 

@@ -38,12 +38,6 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
 
 
-def brief(value: float, digits: int = 4) -> str:
-    """Return a number with a few digits and, unless it is very large or small, without an exponent."""
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
-
-
 def rows_of(positions: Iterable[int]) -> str:
     """Name rows of a file by their number; the first after the header is row 1."""
     names = [f"{position + 1:,}" for position in positions]

@@ -157,7 +157,7 @@ def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Aske
     column = target_kind(frame.pop(target), source.decimal)
     column = replace(column, values=column.values.where(_finite(column.values)))
     known = column.values.notna()
-    notes = _target_notes(column, frame)
+    notes = _target_notes(column)
     if known.sum() < MIN_ROWS:
         n = counted(int(known.sum()), "row")
         raise TableError(f"the table has {n} with a value of {target!r}; at least {MIN_ROWS} are needed")
@@ -208,7 +208,7 @@ def _finite(values: pd.Series) -> pd.Series:
     return pd.Series(np.isfinite(values.to_numpy(dtype=float, na_value=np.nan)), values.index)
 
 
-def _target_notes(column: Column, frame: pd.DataFrame) -> list[str]:
+def _target_notes(column: Column) -> list[str]:
     """Say which rows have no target, and which cells of it could not be read."""
     notes = [f"the target {column.name!r}: {remark}" for remark in column.use.split("; ")[1:] if not len(column.bad)]
     missing = column.values.isna()

@@ -28,9 +28,8 @@ def extreme_target(y: NDArray[np.float64], rows: NDArray[np.int64], name: str) -
     name : str
         What the target is called.
     """
-    squares = np.square(
-        y / max(np.abs(y).max(), np.finfo(float).tiny) - np.median(y) / max(np.abs(y).max(), np.finfo(float).tiny)
-    )
+    unit = max(float(np.abs(y).max()), np.finfo(float).tiny)  # squares neither overflow nor vanish
+    squares = np.square(y / unit - np.median(y) / unit)
     order = np.argsort(-squares, kind="stable")
     most = np.cumsum(squares[order]) >= _MOST * squares.sum()
     n_few = int(np.argmax(most)) + 1
@@ -75,8 +74,8 @@ def unlike_training(
 
 def _far_off(seen: pd.Series, new: pd.Series) -> pd.Series:
     low, high = seen.min(), seen.max()
-    room = _FAR * (high - low)
-    return (new < low - room) | (new > high + room)
+    margin = _FAR * (high - low)
+    return (new < low - margin) | (new > high + margin)
 
 
 def _unknown(seen: pd.Series, new: pd.Series) -> pd.Series:
