@@ -78,7 +78,9 @@ def test_sparse_matrices_are_refused_with_the_way_out(Estimator):
 
 @both
 def test_words_in_X_are_refused(Estimator):
-    refused(Estimator, X=np.array([["low", "high"]] * 40), match="needs numbers; X is an array with text: give a data frame")
+    refused(
+        Estimator, X=np.array([["low", "high"]] * 40), match="needs numbers; X is an array with text: give a data frame"
+    )
 
 
 @both
