@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -64,7 +62,7 @@ def test_the_five_true_columns_and_at_most_one_other_are_found_in_nine_cases_of_
     assert len(right) >= 0.9 * len(cases), {name: selected(name) for name in cases if name not in right}
 
 
-def test_one_column_is_one_feature_in_every_table(tmp_path):
+def test_one_column_is_one_feature_in_every_table():
     for name in ("30 levels of noise", "80 levels of noise", "dates", "yes and no, true and false with gaps"):
         out, result = outcome(name)
         n = len(pd.read_csv(out / "columns.csv"))
@@ -89,10 +87,8 @@ def test_a_linear_model_with_an_outlier_in_a_held_out_row_says_which_row():
     pytest.fail("the row was never held out")
 
 
-def test_standard_input_is_a_file_too(tmp_path, monkeypatch):
+def test_standard_input_is_a_file_too(tmp_path):
     data = friedman().to_csv(index=False, sep=";").encode()
-    stream = io.TextIOWrapper(io.BytesIO(data))
-    monkeypatch.setattr(sys, "stdin", stream)
     result = CliRunner().invoke(cli.app, ["select", "-", "--target", "y", "--out", str(tmp_path)], input=data)
     assert result.exit_code == 0, result.output
     plain = pd.read_csv(outcome("plain")[0] / "selected.csv")

@@ -26,7 +26,8 @@ def show_columns(console: Console, table: Table, file: str) -> None:
     printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)
     for column in listed[:_REMARKS]:
         printed.add_row(*(Text(part) for part in (column.name, column.kind, column.holds, column.use)))
-    console.print(printed, "", sep="\n") if listed else None
+    if listed:
+        console.print(printed, "", sep="\n")
     rest = [column for column in table.columns if column not in listed[:_REMARKS]]
     if rest:
         say(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")

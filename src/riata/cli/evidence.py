@@ -261,16 +261,6 @@ def show_cross_validation(console: Console, model: Any, job: Job) -> None:
     say(console, f"with {size} on average; the model, on the rows of all folds, has {model.n_selected_}\n")
 
 
-def show_stability(job: Job, found: Found, chosen: pd.DataFrame) -> None:
-    """Print which columns halves of the rows agree on."""
-    _show_stability(job.console, found, set(chosen["name"]))
-
-
-def show_knockoffs(job: Job, found: Found, chosen: pd.DataFrame) -> None:
-    """Print which columns beat their knockoffs."""
-    _show_knockoffs(job.console, found, set(chosen["name"]))
-
-
 def show_choice(job: Job, found: Evidence) -> None:
     """Say that the model does not depend on what the selectors found."""
     names = [name for name in ("stability", "knockoffs") if getattr(found, name) is not None]
@@ -282,7 +272,8 @@ def show_choice(job: Job, found: Evidence) -> None:
         say(job.console, f"The evidence from {' and '.join(names)} does not change them.\n")
 
 
-def _show_stability(console: Console, found: Found, used: set[str]) -> None:
+def show_stability(console: Console, found: Found, used: set[str]) -> None:
+    """Print which columns halves of the rows agree on, and which of them the model uses."""
     selector = found.selector
     often = f"from at least {100 * selector.threshold_:g} % of {selector.n_resamples} halves of the rows"
     title = f"Stability: {len(found.selected)} of {len(found.frame)} columns"
@@ -295,7 +286,8 @@ def _show_stability(console: Console, found: Found, used: set[str]) -> None:
     say(console, f"Taken no more often than by chance: {bound}.\n")
 
 
-def _show_knockoffs(console: Console, found: Found, used: set[str]) -> None:
+def show_knockoffs(console: Console, found: Found, used: set[str]) -> None:
+    """Print which columns beat their knockoffs, and which of them the model uses."""
     fdr = found.selector.fdr
     title = f"Knockoffs: {len(found.selected)} of {len(found.frame)} columns"
     if not len(found.selected):

@@ -216,13 +216,13 @@ def _gather(result: _Result, fit: Rows) -> dict[str, bytes]:
         files["stability.csv"] = halves.frame.to_csv(index=False).encode()
         files["stability.png"] = _png(plot_stability(halves.selector).figure)
         write(job.out, files | _tables(result, found))
-        evidence.show_stability(job, halves, result.chosen)
+        evidence.show_stability(job.console, halves, set(result.chosen["name"]))
     if job.fdr is not None:
         copies = evidence.knockoffs(table, fit, job)
         found = replace(found, knockoffs=copies)
         files["knockoffs.csv"] = copies.frame.to_csv(index=False).encode()
         write(job.out, files | _tables(result, found))
-        evidence.show_knockoffs(job, copies, result.chosen)
+        evidence.show_knockoffs(job.console, copies, set(result.chosen["name"]))
     evidence.show_choice(job, found)
     return files
 
