@@ -24,7 +24,7 @@ from riata.cli import selecting
 from riata.cli.output import SHOWN, as_json, write
 from riata.files import Asked, TableError, prepare, read
 
-FILES = ["columns.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
+FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 
 
 def riata_cli(*arguments: object) -> Result:

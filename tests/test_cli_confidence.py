@@ -19,7 +19,7 @@ from riata import cli, jobs
 from riata.cli import evidence, selecting
 from riata.files import Source
 
-FILES = ["columns.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
+FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 ALL = ("--cv", 3, "--stability", "--max-false", 2, "--fdr", 0.5)
 
 

@@ -90,6 +90,8 @@ def test_the_command_line_stops_writes_what_is_complete_and_exits_with_130(file,
     assert time.monotonic() - sent < LATEST
     assert process.returncode == 130
     assert told.endswith("interrupted\n") and "Traceback" not in told
-    files = {"columns.csv", "path.csv", "path.png", "selected.csv", "summary.json"} if after else set()
+    files = (
+        {"columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"} if after else set()
+    )
     assert set(os.listdir(out)) == files
     assert left_running(process.pid) == []

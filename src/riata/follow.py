@@ -35,6 +35,7 @@ def follow(
     shared: bool = True,
     on_point: Callable[[Point], bool | None] | None = None,
     keep: bool = False,
+    trained: int = 0,
 ) -> list[Path]:
     """Follow the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
 
@@ -61,6 +62,8 @@ def follow(
     keep : bool
         Whether an interrupt from the keyboard only ends the path: the points so far are returned with a warning. Otherwise,
         and before the first point, it is raised.
+    trained : int
+        Passes that the start has been trained for, if it is the dense model already.
 
     Returns
     -------
@@ -72,7 +75,11 @@ def follow(
     try:
         lambda_ = np.full(problem.n_replicas, grid.opening)
         opening = replace(dense, keep_judged=False) if grid.falling else dense
-        weights = log.add(solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), opening), lambda_)
+        if trained:
+            opening = replace(opening, n_iters=0)
+        solution = solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), opening)
+        solution = replace(solution, n_iters=solution.n_iters + trained, best_iter=solution.best_iter + trained)
+        weights = log.add(solution, lambda_)
         stride = Stride(grid, _first(solver, weights, grid, sparse, shared))
         for lambda_ in stride:
             stopping = sparse if lambda_.any() else dense

@@ -63,6 +63,7 @@ Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
 Rows = NDArray[np.int64]
 _BESIDE = {"cv.csv", "cv.png", "stability.csv", "stability.png", "knockoffs.csv"}
+_CLEAREST = 5  # interactions that are printed
 _DOUBTS = 6  # warnings about rows held out
 
 
@@ -307,6 +308,7 @@ def _files(result: _Result) -> dict[str, bytes]:
     model, table = result.model, result.table
     files = _tables(result, Evidence()) | {
         "columns.csv": table.kinds.to_csv(index=False).encode(),
+        "interactions.csv": model.interactions_.to_csv(index=False).encode(),
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
         "path.png": _png(summary_figure(model, list(table.X.columns))),
     }
@@ -334,6 +336,8 @@ def _summary(result: _Result, found: Evidence) -> dict[str, Any]:
         "columns": {"file": len(table.columns), "features": table.X.shape[1], "kinds": counts},
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
+        "screening": model.screening_,
+        "n_interactions": len(model.interactions_),
         "lambda": model.lambda_,
         "n_selected": model.n_selected_,
         "selected": result.chosen["name"].tolist(),
@@ -368,6 +372,7 @@ def _print(result: _Result) -> None:
         say(console, f" effect: on the mean {of}, over the middle 90 % of the column\n")
     else:
         say(console, _nothing(result))
+    _print_interactions(console, result.model)
     trivial = "most frequent class" if table.task == "classification" else "mean of the target"
     labels = {
         "selected": f"selected features ({len(chosen)})",
@@ -381,6 +386,23 @@ def _print(result: _Result) -> None:
     console.print(printed, "", sep="\n")
     if job.cv is not None:
         evidence.show_cross_validation(console, result.model, job)
+
+
+def _print_interactions(console: Console, model: Model) -> None:
+    """Print the clearest interactions; say so where pairs were not tested."""
+    found = model.interactions_
+    if model.screening_ == "marginal":
+        say(console, f"Pairs of features were not tested: {model.n_features_in_:,} features have too many.\n")
+    if not len(found):
+        return
+    printed = number_table("Features that show the target together", "features", ["statistic", "corrected p"])
+    for row in found.head(_CLEAREST).to_dict("records"):
+        names = (row[f"feature_{i}"] for i in (1, 2, 3) if row[f"feature_{i}"] is not None)
+        printed.add_row(Text(" × ".join(map(str, names))), brief(row["statistic"], 3), brief(row["p_value"], 2))
+    if len(found) > _CLEAREST:
+        printed.caption = Text(f" … and {len(found) - _CLEAREST} more in interactions.csv")
+        printed.caption_justify = "left"
+    console.print(printed, "", sep="\n")
 
 
 def _nothing(result: _Result) -> str:

@@ -70,6 +70,8 @@ class LassoNetAutoencoder(BaseLassoNet):
     missing = "error"  # LassoNetImputer is for tables with gaps
     categorical_features = None  # reconstructed by numbers alone
 
+    screening = None  # the target is X itself
+
     def __init__(
         self,
         hidden_dims=(100,),

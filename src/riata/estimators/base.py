@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, effects, embedding, own, scaling, threads
+from riata import check, choose, effects, embedding, interactions, own, scaling, threads
 from riata.estimators import categories
 from riata.estimators.alternatives import alternatives, contributions
 from riata.estimators.fitted import FittedModule
@@ -26,6 +26,7 @@ from riata.estimators.prepare import Rows, merged, penalty_weights
 from riata.estimators.selector import ColumnSelector
 from riata.follow import follow
 from riata.grid import Grid
+from riata.interactions import Interactions
 from riata.losses import Loss
 from riata.network import Architecture, Network, Weights
 from riata.path import Point
@@ -38,6 +39,8 @@ from riata.stopping import LONGEST, Stopping, affordable
 
 _BATCH = 256
 _SMALL = 2000  # samples
+_SMALL_START = 0.1  # size of the first weights of features without an association, relative to those drawn
+_AMPLE = 10  # samples per input from which a network of all features finds those that only interact
 _ENTRIES = 2**22  # of the tensors that a block of rows takes on its way forward
 
 
@@ -54,6 +57,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         missing="indicator",
         categorical_features="from_dtype",
         adaptive="auto",
+        screening="auto",
         lambda_start=None,
         lambda_seq=None,
         path_multiplier=1.02,
@@ -83,6 +87,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.missing = missing
         self.categorical_features = categorical_features
         self.adaptive = adaptive
+        self.screening = screening
         self.lambda_start = lambda_start
         self.lambda_seq = lambda_seq
         self.path_multiplier = path_multiplier
@@ -178,7 +183,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
             keep = self.on_interrupt == "keep"
-            paths = follow(solver, start(), grid, dense, sparse, until=until, on_point=progress, keep=keep)
+            weights, trained = self._informed(solver, start(), dense)
+            paths = follow(
+                solver, weights, grid, dense, sparse, until=until, on_point=progress, keep=keep, trained=trained
+            )
         self.path_ = paths[0]
         # A solver of its own holds the samples, but none of the buffers of the path.
         fresh = self._solver(problem, 0 if solver.draw is None else solver.draw.initial_seed())
@@ -259,6 +267,30 @@ class BaseLassoNet(ColumnSelector, PathModel):
         problem = self._refit.solver.problem
         inputs = problem.X[: problem.n_fit].cpu().numpy()
         return alternatives(inputs, self._embedding, self._scaling.scale, self.selected_, names)
+
+    @property
+    def interactions_(self) -> pd.DataFrame:
+        """The features that show the target together, the clearest first: pairs, and in narrow tables triples.
+
+        ``statistic`` is standard normal, about, where features do not interact; ``p_value`` is corrected for the number of all
+        tests, and below 0.05; ``selected`` says whether all of the features are in the model. ``feature_3`` is None for a pair.
+        They come from the training samples. ``screening_`` says what was tested.
+        """
+        check_is_fitted(self, "point_")
+        found = self._interactions or interactions.none(self.n_features_in_)
+        given = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = np.array([*given, None], dtype=object)  # the last for the third feature of a pair
+        frame = pd.DataFrame(names[found.features], columns=["feature_1", "feature_2", "feature_3"])
+        there = np.array([*self.selected_, True])[found.features].all(axis=1)
+        return frame.assign(statistic=found.statistic, p_value=found.p_value, selected=pd.Series(there, dtype=bool))
+
+    @property
+    def screening_(self) -> str:
+        """What was tested on the training samples before the path: "none", "marginal", "pairs" or "pairs and triples"."""
+        check_is_fitted(self, "point_")
+        if self._interactions is None:
+            return "none" if self._chance is None else "marginal"
+        return "pairs and triples" if 3 in self._interactions.n_tests else "pairs"
 
     def _at(self, point: Point) -> Point:
         """Return a point refitted, where the estimator refits."""
@@ -354,6 +386,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     def _settings(self) -> tuple[Grid, Stopping, Stopping]:
         check.one_of("preprocessing", self.preprocessing, ("auto", "standard", "piecewise", None))
+        check.one_of("screening", self.screening, ("auto", "marginal", "pairs", None))
         check.one_of("missing", self.missing, ("indicator", "mean", "error"))
         check.number("dropout", self.dropout, high=0.99)
         if self.network is not None:
@@ -411,7 +444,11 @@ class BaseLassoNet(ColumnSelector, PathModel):
         n_fit, n = rows.n_fit, len(rows.X)
         fit_weights = rows.weights[:n_fit]
         adaptive = self._exponent()
-        seen = self._screened(rows) if adaptive or self._prepared() == "auto" else None
+        used = adaptive or self._prepared() == "auto" or self.screening == "pairs"
+        seen = self._screened(rows) if used and self.screening else None
+        self._interactions = None if seen is None else self._screened_together(rows, seen)
+        if seen is not None and self._interactions is not None:
+            seen = seen._replace(chance=self._interactions.chance)
         self._embedding = embedded = self._learn_embedding(rows, seen)
         judged = self._screened_groups(rows, seen, ids) if adaptive else None
         costs = costs * penalty_weights(embedded.size, judged, ids, linear=not self.M)
@@ -464,6 +501,20 @@ class BaseLassoNet(ColumnSelector, PathModel):
         n, target = rows.n_fit, self._shown(rows.target)
         return None if target is None else effects.measure(rows.X[:n], target[:n], rows.weights[:n], self._n_levels())
 
+    def _screened_together(self, rows: Rows, seen: effects.Effects) -> Interactions | None:
+        """Test all pairs of features, and all triples of a narrow table; None where that is not asked for or takes too long."""
+        n, device = rows.n_fit, self._device()
+        target = self._shown(rows.target[:n])
+        if target is None or self.screening == "marginal":
+            return None
+        pairs, triples = (
+            interactions.affordable(n, rows.X.shape[1], target.shape[1], device.type, order) for order in (2, 3)
+        )
+        if not pairs and self.screening != "pairs":
+            return None
+        given = rows.X[:n], target, rows.weights[:n], seen.chance, self._n_levels()
+        return interactions.screen(*given, triples=triples, device=device)
+
     def _screened_groups(self, rows: Rows, seen: effects.Effects | None, ids: Any) -> effects.Effects | None:
         """Do the same for groups of columns, where there are any."""
         n, target = rows.n_fit, self._shown(rows.target)
@@ -501,6 +552,25 @@ class BaseLassoNet(ColumnSelector, PathModel):
         draw = torch.Generator(problem.X.device).manual_seed(seed)
         size = _batch_size(problem.n_fit) if self.batch_size == "auto" else self.batch_size
         return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)
+
+    def _informed(self, solver: Solver, start: Weights, stopping: Stopping) -> tuple[Weights, int]:
+        """Train on the features that are associated with the target, where some of them only interact; the rest stays small.
+
+        Among many columns a network of all of them does not find such features, and fits its training samples with the
+        others instead. Return the weights to start from, and how many passes were best.
+        """
+        found, problem = self._interactions, solver.problem
+        if found is None or not found.hidden.any() or problem.n_fit >= _AMPLE * problem.X.shape[1]:
+            return start, 0
+        clear = np.flatnonzero(found.clear[problem.source] & (self._scaling.scale > 0))
+        columns = torch.from_numpy(clear).to(problem.X.device)
+        wider = (problem.X.shape[1] / len(clear)) ** 0.5  # weights are drawn within ±1/√(number of columns)
+        few = self._solver(problem.only(columns), 0 if solver.draw is None else solver.draw.initial_seed())
+        drawn = few.feasible(Weights(start.rows[:, columns] * wider, start.upper))
+        solution = few.minimise(drawn, torch.zeros_like(problem.M), stopping)
+        rows = _SMALL_START * start.rows
+        rows[:, columns] = solution.weights.rows
+        return Weights(rows, solution.weights.upper), max(1, int(solution.best_iter[0]))
 
     def _start(self, problem: Problem, seed: int) -> Weights:
         """Draw the weights to start from; a constant column says nothing and starts outside the model."""

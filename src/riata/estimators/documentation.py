@@ -39,6 +39,12 @@ hidden_dims : tuple of int, default=(100,)
         less, so that one of several correlated columns takes over. A feature without a marginal association with the target has
         up to twice the penalty weight (eight times where columns far outnumber samples). 0 with ``preprocessing="standard"`` is
         the penalty of the paper; "auto" is 0.5 for M > 0 and 0 for M = 0, the lasso.
+    screening : {"auto", "marginal", "pairs"} or None, default="auto"
+        What is tested on the training samples before the path. "marginal": whether each feature shows the target by itself.
+        "pairs": also whether any two features do together, all pairs of them, and in a narrow table all triples; see
+        ``interactions_``. "auto" tests pairs unless that takes long: up to about 10,000 columns and 1,000 samples on a CPU;
+        ``screening_`` says what was done. Features without any association have a larger penalty weight (``adaptive``), and
+        the path starts from a network of the others where some matter only together. None tests nothing.
     lambda_start : float, optional
         First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
@@ -169,6 +175,10 @@ selected_ : bool array of shape (n_features,)
         The chosen point.
     alternatives_ : DataFrame
         For each selected feature the dropped ones that could stand in for it, with the share of its variance they explain.
+    interactions_ : DataFrame
+        Pairs (in narrow tables also triples) of features that show the target together, with corrected p-values.
+    screening_ : str
+        What was tested before the path.
     module_ : torch.nn.Module
         The network at the chosen point, from rows of X to (n, n_outputs) on the scale of the target.
     feature_importances_ : array of shape (n_features,)
