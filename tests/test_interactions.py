@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, effects, interactions, plot
+from riata.interactions import search, statistics
 
 
 def screened(X, y, weights=None, n_levels=None, **how):
@@ -148,7 +149,7 @@ def test_the_order_of_columns_does_not_matter_so_a_column_and_its_knockoff_swap_
 def test_the_size_of_blocks_does_not_matter(monkeypatch):
     X, y = case()
     plain = screened(X, y)
-    monkeypatch.setattr(interactions, "_ENTRIES", 200)
+    monkeypatch.setattr(search, "_ENTRIES", 200)
     np.testing.assert_array_equal(screened(X, y).p_value, plain.p_value)
 
 
@@ -170,7 +171,7 @@ def test_the_tail_is_that_of_a_binomial(mean):
     for k in range(int(n * mean) + 5, int(n * mean) + 40, 5):
         # A continuous curve through the steps of a discrete tail, which fall by a factor of ten each where the mean is 0.02.
         low, high = binom.sf(k, n, mean), binom.sf(k - 1, n, mean)
-        assert low < interactions._tail(np.ones(n), np.full(n, mean), np.ones(n), k - n * mean) < high
+        assert low < statistics.tail(np.ones(n), np.full(n, mean), np.ones(n), k - n * mean) < high
 
 
 def test_the_tail_is_normal_for_many_small_terms():
@@ -178,7 +179,7 @@ def test_the_tail_is_normal_for_many_small_terms():
     x, mean = rng.uniform(-1, 1, 20_000), np.full(20_000, 0.5)
     spread = np.sqrt(np.sum(np.square(x)) / 4)
     for z in (1.0, 3.0, 5.0):
-        assert interactions._tail(x, mean, np.ones(len(x)), z * spread) == pytest.approx(norm.sf(z), rel=0.02)
+        assert statistics.tail(x, mean, np.ones(len(x)), z * spread) == pytest.approx(norm.sf(z), rel=0.02)
 
 
 # ---- the path uses it -----------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ def test_screening_can_be_less(screening, tested):
 
 
 def test_too_many_pairs_are_tested_only_if_asked(monkeypatch):
-    monkeypatch.setattr(interactions, "_WORK", {"cpu": 1e3, "cuda": 1e3})
+    monkeypatch.setattr(search, "_WORK", {"cpu": 1e3, "cuda": 1e3})
     X = uniform(200, 10)
     fits = {s: LassoNetRegressor(random_state=0, screening=s).fit(X, X[:, 1] * X[:, 2]) for s in ("auto", "pairs")}
     assert {s: model.screening_.split()[0] for s, model in fits.items()} == {"auto": "marginal", "pairs": "pairs"}

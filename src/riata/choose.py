@@ -72,6 +72,8 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
+    penalised = np.array([path[i].val_loss for i in positions])
+    lowest = np.minimum.accumulate(penalised[::-1])[::-1]  # of each number and all smaller ones
     found: dict[int, Point] = {}
 
     def excess(i: int) -> float:
@@ -84,7 +86,7 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
         if tried and refit and counts[positions[i]] > _COARSE * counts[positions[tried[-1]]]:
             continue
         tried.append(i)
-        if min(excess(j) for j in tried[-2:]) > _HOPELESS:
+        if min(excess(j) for j in tried[-2:]) > _HOPELESS and lowest[i] == penalised[i]:
             break
     good = max((i for i in tried if excess(i) <= 1), default=0)
     bad = min((i for i in tried if i > good), default=good)

@@ -39,7 +39,7 @@ from riata.stopping import LONGEST, Stopping, affordable
 
 _BATCH = 256
 _SMALL = 2000  # samples
-_SMALL_START = 0.1  # size of the first weights of features without an association, relative to those drawn
+_SMALL_START = 0.01  # size of the first weights of features without an association, relative to those drawn
 _AMPLE = 10  # samples per input from which a network of all features finds those that only interact
 _ENTRIES = 2**22  # of the tensors that a block of rows takes on its way forward
 
@@ -539,6 +539,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
             pieces[:] = embedding.affordable_pieces(n, d)
             if seen is not None:
                 pieces[seen.bent] = embedding.affordable_pieces(n)
+            if self._interactions is not None:
+                pieces[self._interactions.interacting] = embedding.affordable_pieces(n)
         marked = self.missing == "indicator"
         return embedding.learn(X, weights, pieces, self._n_levels(), tame=how == "auto", mark_missing=marked)
 
