@@ -34,6 +34,8 @@ EXPERIMENTS = (
     "mnist56",
     "boston",
     "recovery",
+    "interactions",
+    "nulls",
     "tables",
     "mixed",
     "levels",

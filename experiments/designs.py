@@ -2,6 +2,7 @@
 
 A column that merely goes along with a true one is false. In the gated settings a pair (a, b) adds x_a where x_b is positive and
 nothing elsewhere: x_b opens and closes, and by itself, among independent columns, says nothing of the mean of the target.
+In the settings of pairs a pair (a, b) adds x_a x_b: no column says anything by itself.
 """
 
 from __future__ import annotations
@@ -50,20 +51,31 @@ def gated(rng: Draw, x: Floats) -> Floats:
     return (x[:, ::2] * (x[:, 1::2] > 0)).sum(axis=1)
 
 
+def paired(rng: Draw, x: Floats) -> Floats:
+    """Multiply each two columns, with signs at random, and add the products up."""
+    products = x[:, ::2] * x[:, 1::2]
+    return products @ rng.choice([-1.0, 1.0], products.shape[1])
+
+
 DESIGNS = {
     "independent_linear": Design(0.0, linear),
     "independent_gated": Design(0.0, gated),
     "ar_linear": Design(_AR, linear),
     "ar_gated": Design(_AR, gated),
+    "independent_pairs": Design(0.0, paired, n=1000),
+    "ar_pairs": Design(_AR, paired, n=1000),
     "small": Design(_AR, linear, n=400, p=24, k=12),
 }
-FULL = tuple(name for name in DESIGNS if name != "small")
+PAIRS = ("independent_pairs", "ar_pairs")
+FULL = tuple(name for name in DESIGNS if name not in ("small", *PAIRS))
 QUICK = ("small",)
 TITLES = {
     "independent_linear": "independent, linear",
     "independent_gated": "independent, gated",
     "ar_linear": "AR(0.5), linear",
     "ar_gated": "AR(0.5), gated",
+    "independent_pairs": "independent, pairs",
+    "ar_pairs": "AR(0.5), pairs",
     "small": "AR(0.5), linear, small",
 }
 
@@ -80,15 +92,16 @@ def text(results: Sequence[Result]) -> str:
         f"There are {design.n} rows of {design.p} Gaussian columns, independent or a chain in which neighbours correlate by "
         f"{_AR:g}; {design.k} of them, drawn anew for every sample, act on the target, and noise of variance 1 is added. "
         f"Linear: their sum, each times ±{_STRENGTH:g}/√n. Gated: the sum, over pairs (a, b), of x_a where x_b > 0; among "
-        "independent columns x_b shows no effect by itself."
+        "independent columns x_b shows no effect by itself. Pairs: the sum, over pairs, of ± x_a x_b, with 1,000 rows; no "
+        "column shows an effect by itself."
     )
 
 
-def wanted(asked: tuple[str, ...] | None, quick: bool) -> tuple[str, ...]:
-    """Return the designs to run: those asked for, or all; a small one in a quick run."""
+def wanted(asked: tuple[str, ...] | None, quick: bool, full: tuple[str, ...] = FULL) -> tuple[str, ...]:
+    """Return the designs to run: those asked for, or those of a full run; a small one in a quick run."""
     if asked is not None:
         return tuple(name for name in DESIGNS if name in asked)
-    return QUICK if quick else FULL
+    return QUICK if quick else full
 
 
 def draw(name: str, seed: int) -> Sample:

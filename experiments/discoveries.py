@@ -34,7 +34,7 @@ def cells(options: Options) -> list[Cell]:
     methods = options.among(METHODS, slow=[name for name in METHODS if METHODS[name].slow])
     return [
         Cell("discoveries", data, method, seed)
-        for data in designs.wanted(options.data, options.quick)
+        for data in designs.wanted(options.data, options.quick, (*designs.FULL, *designs.PAIRS))
         for method in methods
         if options.methods is not None or installed(METHODS[method].package)
         for seed in options.seeds(_FEWER.get(method, _SEEDS), _QUICK_SEEDS)

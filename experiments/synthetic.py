@@ -31,7 +31,7 @@ class Sample(NamedTuple):
 class Signal(NamedTuple):
     """What matters in a problem."""
 
-    draw: Callable[[Draw, int], tuple[Columns, NDArray]]  # its columns, copies side by side, and the target
+    draw: Callable[[Draw, int], tuple[Columns, NDArray]]  # what is to be found, copies side by side, others; the target
     n_true: int
     n_copies: int = 1
     silent: Callable[[Draw, tuple[int, int]], Columns] = Draw.random  # columns that say nothing
@@ -72,11 +72,32 @@ def _friedman(rng: Draw, n: int) -> tuple[Columns, NDArray]:
     return x, smooth + rng.standard_normal(n)
 
 
+def _graph(rng: Draw, n: int) -> tuple[Columns, NDArray]:
+    """A directed graph: four causes of the label, then three causes of these and four of their consequences.
+
+    Two of the causes act only together, one adds up, one acts in both directions. All others merely go along with them.
+    """
+    e = rng.standard_normal((n, 11))
+    root = e[:, :3]
+    cause = np.column_stack(
+        [
+            0.6 * root[:, 0] + 0.8 * e[:, 3],
+            0.6 * root[:, 1] + 0.8 * e[:, 4],
+            0.6 * root[:, 0] - 0.5 * root[:, 2] + 0.6 * e[:, 5],
+            0.8 * np.tanh(root[:, 1] * root[:, 2]) + 0.8 * e[:, 6],
+        ]
+    )
+    consequence = 0.7 * cause + 0.7 * e[:, 7:]
+    score = 1.5 * cause[:, 0] * cause[:, 1] + cause[:, 2] + 1.2 * (np.abs(cause[:, 3]) - 0.7)
+    return np.hstack([cause, root, consequence]), (score + 0.5 * rng.logistic(size=n) > 0).astype(np.int64)
+
+
 SIGNALS = {
     "ring": _square(2, ring),
     "xor": _square(2, xor),
     "both": _square(4, lambda x: ring(x) | xor(x[:, 2:])),
     "sum": _square(6, lambda x: ring(x) | xor(x[:, 2:]) | (x[:, 4] + x[:, 5] > 1.4)),
+    "graph": Signal(_graph, 4, silent=Draw.standard_normal),
     "blocks": Signal(_blocks, len(_STRENGTHS), _COPIES, Draw.standard_normal),
     "friedman": Signal(_friedman, 5),
 }
@@ -90,7 +111,7 @@ def sample(name: str, p: int, seed: int, n: int = N_ROWS) -> Sample:
     place = rng.permutation(p)  # where each column goes
     X = np.empty((n, p), dtype=np.float32)
     X[:, place] = np.hstack([x, signal.silent(rng, (n, p - x.shape[1]))])
-    truth = place[: x.shape[1]].reshape(signal.n_true, signal.n_copies)
+    truth = place[: signal.n_true * signal.n_copies].reshape(signal.n_true, signal.n_copies)
     return Sample(X, y, tuple(tuple(columns) for columns in truth.tolist()))
 
 

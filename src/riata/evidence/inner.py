@@ -13,7 +13,7 @@ from riata import choose
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
 
-__all__ = ["given", "importances", "last_step", "random", "reliance", "seeded", "validated"]
+__all__ = ["given", "importances", "last_step", "linear", "random", "reliance", "seeded", "validated"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -48,6 +48,16 @@ def seeded(estimator: Any, draw: np.random.Generator) -> Any:
         last.set_params(select=select, refit=False, n_features_to_select=None, on_interrupt="raise")
     names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
     return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
+
+
+def linear(model: Any) -> Any | None:
+    """Return an unfitted copy of a LassoNet that is linear, with the same seeds; None of what is linear or another model."""
+    last = last_step(model)
+    if not isinstance(last, BaseLassoNet) or isinstance(last, CrossValidated) or not last.M:
+        return None
+    copy = clone(model)
+    last_step(copy).set_params(M=0.0, network=None)
+    return copy
 
 
 def importances(model: Any, n_columns: int) -> Floats:

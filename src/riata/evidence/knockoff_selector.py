@@ -59,7 +59,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         How many fits with seeds of their own to average for each draw, where the estimator has a ``random_state``.
     importance : {"auto", "reliance", "own"}, default="auto"
         What is compared. "reliance": how far the predictions move, in the mean square over rows, when a column is set to its
-        mean; for a LassoNet at the sparsest point of its path within one standard error of the lowest validation loss.
+        mean; for a LassoNet at the sparsest point of its path within one standard error of the lowest validation loss, and
+        half of it in the linear model that it is with M = 0, which finds more where effects are linear.
         "own": ``feature_importances_``, for a LassoNet the λ at which a feature leaves its path, or ``coef_``. "auto" is
         reliance for a LassoNet with validation rows, and own otherwise.
     method : {"mvr", "sdp", "equicorrelated"}, default="mvr"
@@ -375,19 +376,25 @@ def weigh(
     swapped = random.random(len(columns.live)) < 0.5
     swap = swapped[columns.ids]
     both = np.hstack([np.where(swap, copies, X), np.where(swap, X, copies)])
-    model = _adapted(estimator, columns, random)
-    model.fit(both, y, **({} if weights is None else {"sample_weight": weights}))
+    model, given = _adapted(estimator, columns, random), {} if weights is None else {"sample_weight": weights}
+    model.fit(both, y, **given)
     ids = np.append(columns.ids, columns.ids + len(columns.live))
     if importance == "reliance" or (importance == "auto" and inner.validated(model)):
-        found = inner.reliance(model, both, ids)
+        linear = inner.linear(model)
+        models = [model] if linear is None else [model, linear.fit(both, y, **given)]
+        found = np.sum([_share(inner.reliance(each, both, ids)) for each in models], axis=0)
     else:
         found = np.zeros(2 * len(columns.live))
         np.maximum.at(found, ids, inner.importances(model, both.shape[1]))
     found = np.where(
         _unclear(columns, both, ids, y, weights, classes=is_classifier(model) and np.ndim(y) == 1), 0, found
     )
-    pair = found.reshape(2, -1) / max(found.sum(), np.finfo(float).tiny)
+    pair = _share(found).reshape(2, -1)
     return np.where(swapped, pair[::-1], pair)
+
+
+def _share(found: Floats) -> Floats:
+    return found / max(found.sum(), np.finfo(float).tiny)
 
 
 def _unclear(

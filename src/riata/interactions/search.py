@@ -129,8 +129,9 @@ def screen(
             residual = np.stack([output.residual for output in targets], axis=1)
             again = effects.measure(X, residual, weights, n_levels).chance
             marginal = np.minimum(2 * np.minimum(marginal, again), 1)
-        found = [_pass(basis, targets, weights, _clear(marginal, n), order, device) for order in orders]
-        found = [(rows, each, np.minimum(p * len(orders), 1)) for rows, each, p in found]
+        clear = _clear(marginal, n)
+        found = [_pass(basis, targets, weights, clear, order, device, level=ALPHA / len(orders)) for order in orders]
+        found = [(rows, each, p * len(orders)) for rows, each, p in found]
         new = [np.concatenate(part) for part in zip(*found, strict=True)]
         known = (new[0][:, None] == features).all(axis=-1).any(axis=1)
         features, statistic, p_value = (
@@ -156,6 +157,7 @@ def _pass(
     clear: Ids,
     order: int,
     device: torch.device | str,
+    level: float,
 ) -> tuple[Ids, Floats, Floats]:
     """Return the features of clear interactions, their statistics and corrected p-values.
 
@@ -163,11 +165,11 @@ def _pass(
     """
     candidates = _candidates(basis, targets, weights, order, device)
     n_all = _n_tests(basis.source, order)
-    features, statistic, p_value = _tested(basis, targets, weights, candidates, ALPHA / max(n_all, 1))
+    features, statistic, p_value = _tested(basis, targets, weights, candidates, level / max(n_all, 1))
     n_likely = n_all - _n_tests(basis.source[~np.isin(basis.source, clear)], order)
     n_tests = np.where(np.isin(features, clear).any(axis=1), n_likely, n_all) * (2 if n_likely else 1)
     p_value = np.minimum(p_value * len(targets) * n_tests, 1)
-    kept = p_value < ALPHA
+    kept = p_value < level
     return features[kept], statistic[kept], p_value[kept]
 
 
