@@ -72,8 +72,7 @@ def test_codes_of_two_loci_without_marginal_effects_are_found():
 def test_a_three_way_parity_is_found():
     X = uniform(1000, 20)
     y = np.prod(X[:, [2, 9, 13]], axis=1) > 0
-    assert found(X, y, triples=True) == [(2, 9, 13)]
-    assert found(X, y) == []
+    assert found(X, y) == [(2, 9, 13)]
 
 
 def test_missing_values_leave_the_pair():
@@ -222,7 +221,16 @@ def test_too_many_pairs_are_tested_only_if_asked(monkeypatch):
     monkeypatch.setattr(search, "_WORK", {"cpu": 1e3, "cuda": 1e3})
     X = uniform(200, 10)
     fits = {s: LassoNetRegressor(random_state=0, screening=s).fit(X, X[:, 1] * X[:, 2]) for s in ("auto", "pairs")}
-    assert {s: model.screening_.split()[0] for s, model in fits.items()} == {"auto": "marginal", "pairs": "pairs"}
+    assert {s: model.screening_.split()[0] for s, model in fits.items()} == {"auto": "marginal:", "pairs": "pairs"}
+    assert fits["auto"].screening_.endswith("10 features have too many")
+
+
+def test_pairs_are_not_tested_where_too_many_main_effects_would_pass_for_them():
+    X = uniform(400, 30)
+    y = X[:, :20].sum(axis=1)
+    model = LassoNetRegressor(random_state=0).fit(X, y)
+    assert model.interactions_.empty and "show the target by themselves" in model.screening_
+    assert LassoNetRegressor(random_state=0, screening="pairs").fit(X, y).screening_.startswith("pairs")
 
 
 def test_an_unknown_screening_is_refused():

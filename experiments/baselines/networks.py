@@ -18,6 +18,8 @@ from riata import LassoNetClassifier, LassoNetRegressor, choose
 # The lasso, each point of its path solved.
 LASSO: dict[str, Any] = {"M": 0.0, "path_multiplier": 1.05, "n_iters": (1000, 200), "patience": (50, None)}
 
+_WIDEST = 300  # hidden units; the paper's data sets have up to 784 features
+
 _Batch = tuple[Tensor, Tensor]  # inputs and targets
 _DEEP_PENALTIES = (0.5, 0.1, 0.02)  # μ of Deep Lasso; the authors try 0.01 to 0.5
 _DEEP_WIDTH = 100
@@ -26,8 +28,8 @@ _DEEP_EPSILON = 1e-8
 
 
 def riata(task: Task) -> NDArray[np.int64]:
-    """Rank by when features leave the path of a network with d/3 hidden units; all else by default."""
-    return by(_fit(task, widths(task.d)[0]).path_.importances())
+    """Rank by when features leave the path of a network with d/3 hidden units, at most 300; all else by default."""
+    return by(_fit(task, min(widths(task.d)[0], _WIDEST)).path_.importances())
 
 
 def riata_widths(task: Task) -> NDArray[np.int64]:

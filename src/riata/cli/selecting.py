@@ -391,8 +391,9 @@ def _print(result: _Result) -> None:
 def _print_interactions(console: Console, model: Model) -> None:
     """Print the clearest interactions; say so where pairs were not tested."""
     found = model.interactions_
-    if model.screening_ == "marginal":
-        say(console, f"Pairs of features were not tested: {model.n_features_in_:,} features have too many.\n")
+    _, _, untested = model.screening_.partition(": ")
+    if untested:
+        say(console, f"{untested[0].upper()}{untested[1:]}.\n")
     if not len(found):
         return
     printed = number_table("Features that show the target together", "features", ["statistic", "corrected p"])

@@ -286,10 +286,15 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     @property
     def screening_(self) -> str:
-        """What was tested on the training samples before the path: "none", "marginal", "pairs" or "pairs and triples"."""
+        """What was tested on the training samples before the path, and why pairs were not.
+
+        "none", "pairs", "pairs and triples" or "marginal", followed by the reason where ``screening="auto"`` left pairs out.
+        """
         check_is_fitted(self, "point_")
+        if self._chance is None:
+            return "none"
         if self._interactions is None:
-            return "none" if self._chance is None else "marginal"
+            return "marginal" if self._untested is None else f"marginal: pairs were not tested, as {self._untested}"
         return "pairs and triples" if 3 in self._interactions.n_tests else "pairs"
 
     def _at(self, point: Point) -> Point:
@@ -502,18 +507,17 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return None if target is None else effects.measure(rows.X[:n], target[:n], rows.weights[:n], self._n_levels())
 
     def _screened_together(self, rows: Rows, seen: effects.Effects) -> Interactions | None:
-        """Test all pairs of features, and all triples of a narrow table; None where that is not asked for or takes too long."""
+        """Test all pairs of features, and all triples of a narrow table; None where that is not asked for, or not possible."""
         n, device = rows.n_fit, self._device()
         target = self._shown(rows.target[:n])
+        self._untested = None
         if target is None or self.screening == "marginal":
             return None
-        pairs, triples = (
-            interactions.affordable(n, rows.X.shape[1], target.shape[1], device.type, order) for order in (2, 3)
-        )
-        if not pairs and self.screening != "pairs":
+        if self.screening == "auto":
+            self._untested = interactions.obstacle(seen.n_rows, target.shape[1], seen.chance, device.type)
+        if self._untested is not None:
             return None
-        given = rows.X[:n], target, rows.weights[:n], seen.chance, self._n_levels()
-        return interactions.screen(*given, triples=triples, device=device)
+        return interactions.screen(rows.X[:n], target, rows.weights[:n], seen.chance, self._n_levels(), device=device)
 
     def _screened_groups(self, rows: Rows, seen: effects.Effects | None, ids: Any) -> effects.Effects | None:
         """Do the same for groups of columns, where there are any."""

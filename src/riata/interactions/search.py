@@ -23,7 +23,7 @@ from riata.interactions import statistics
 from riata.interactions.basis import Basis, Floats, Ids, expand
 from riata.interactions.residuals import Target, residuals
 
-__all__ = ["ALPHA", "Interactions", "affordable", "none", "screen"]
+__all__ = ["ALPHA", "Interactions", "none", "obstacle", "screen"]
 
 ALPHA = 0.05  # corrected p-value under which an interaction is clear
 _EXPECTED = 1_000  # entries that exceed the threshold of the first pass if nothing interacts, at most
@@ -79,10 +79,24 @@ def none(n_features: int) -> Interactions:
     return Interactions(np.empty((0, 3), dtype=np.int64), np.empty(0), np.empty(0), np.ones(n_features), {})
 
 
-def affordable(n_samples: int, n_features: int, n_outputs: int, device: str, order: int = 2) -> bool:
-    """Say whether a screening of all pairs, or of all triples, is within the default budget."""
+def obstacle(n_samples: float, n_outputs: int, marginal: Floats, device: str) -> str | None:
+    """Return why pairs are not to be tested by default, or None: there are too many, or too many main effects to take off."""
+    if not _affordable(n_samples, len(marginal), n_outputs, device, 2):
+        return f"{len(marginal):,} features have too many"
+    clear, most = int(np.count_nonzero(marginal * len(marginal) < 1)), _most_features(n_samples)
+    if clear > most:
+        return f"{clear:,} features show the target by themselves, and {n_samples:,.0f} samples tell at most {most} from pairs"
+    return None
+
+
+def _affordable(n_samples: float, n_features: int, n_outputs: int, device: str, order: int) -> bool:
     operations = n_outputs * min(n_samples, _SAMPLES) * (2.0 * n_features) ** order
     return operations <= (_WORK if order == 2 else _WORK_TRIPLES)["cuda" if device == "cuda" else "cpu"]
+
+
+def _most_features(n: float) -> int:
+    """Return how many features can be taken off the target."""
+    return min(max(1, int(min(n, _SAMPLES)) // _PER_FEATURE), _FEATURES)
 
 
 def screen(
@@ -92,10 +106,9 @@ def screen(
     marginal: Floats,
     n_levels: Ids | None = None,
     *,
-    triples: bool = False,
     device: torch.device | str = "cpu",
 ) -> Interactions:
-    """Test all pairs of features, and all triples if asked.
+    """Test all pairs of features, and all triples if these are few.
 
     Parameters
     ----------
@@ -109,8 +122,6 @@ def screen(
         P-values of the marginal association of each feature.
     n_levels : array of shape (d,), optional
         Number of codes of each feature, 0 for numbers.
-    triples : bool
-        Whether to test triples, too.
     device
         Where the matrix products are taken.
     """
@@ -118,6 +129,7 @@ def screen(
         X, target, weights = (table[np.linspace(0, len(X) - 1, _SAMPLES).astype(int)] for table in (X, target, weights))
     n = round(weights.sum())
     basis = expand(X, weights, n_levels)
+    triples = _affordable(n, X.shape[1], target.shape[1], torch.device(device).type, 3)
     orders = (2, 3) if triples else (2,)
     features, statistic, p_value = np.empty((0, 3), dtype=np.int64), np.empty(0), np.empty(0)
     for _ in range(_ROUNDS):
@@ -147,7 +159,7 @@ def screen(
 def _clear(marginal: Floats, n: int) -> Ids:
     """Return the features with a clear marginal association, at most so many as the samples allow."""
     clear = np.flatnonzero(marginal * len(marginal) < 1)
-    return np.sort(clear[np.argsort(marginal[clear], kind="stable")][: min(max(1, n // _PER_FEATURE), _FEATURES)])
+    return np.sort(clear[np.argsort(marginal[clear], kind="stable")][: _most_features(n)])
 
 
 def _pass(
@@ -212,20 +224,22 @@ def _candidates(basis: Basis, targets: list[Target], weights: Floats, order: int
     source = torch.from_numpy(basis.source).to(device)
     n_tests = max(_n_tests(basis.source, order) * len(targets), 1)
     threshold = max(norm.isf(min(_EXPECTED / n_tests, 1) / 2), _HOPEFUL * norm.isf(ALPHA / n_tests / 2))
-    found = [np.empty((0, 1 + order), dtype=np.int64)]
+    found, sizes = [np.empty((0, 1 + order), dtype=np.int64)], [np.empty(0)]
     for o, target in enumerate(targets):
         spread = np.sqrt(weights @ np.square(target.residual))
         r = torch.from_numpy(weights * target.residual / spread).to(Z)  # Σ r b_i b_j is about standard normal
         for i in range(Z.shape[1] if order == 3 else 1):
             later = int(torch.searchsorted(source, source[i], right=True)) if order == 3 else 0
-            pairs = _largest(Z[:, later:], source[later:], r * Z[:, i] if order == 3 else r, threshold) + later
+            pairs, values = _largest(Z[:, later:], source[later:], r * Z[:, i] if order == 3 else r, threshold)
             ahead = np.broadcast_to([o, i][: order - 1], (len(pairs), order - 1))
-            found.append(np.hstack([ahead, pairs]))
-    return np.concatenate(found)
+            found.append(np.hstack([ahead, pairs + later]))
+            sizes.append(values)
+    largest = np.argsort(-np.concatenate(sizes), kind="stable")[:_MOST]
+    return np.concatenate(found)[largest]
 
 
-def _largest(Z: Tensor, source: Tensor, r: Tensor, threshold: float) -> Ids:
-    """Return the pairs of basis columns whose product with the residual exceeds a threshold, at most so many."""
+def _largest(Z: Tensor, source: Tensor, r: Tensor, threshold: float) -> tuple[Ids, Floats]:
+    """Return the pairs of basis columns whose product with the residual exceeds a threshold, at most so many, and by what."""
     m = Z.shape[1]
     pairs, values = [torch.empty((0, 2), dtype=torch.int64, device=Z.device)], [Z.new_empty(0)]
     size = max(1, min(m, _ENTRIES // max(m, 1)))
@@ -239,7 +253,7 @@ def _largest(Z: Tensor, source: Tensor, r: Tensor, threshold: float) -> Ids:
         if sum(map(len, values)) > _MOST:
             kept, at = torch.cat(values).topk(_MOST)
             values, pairs, threshold = [kept], [torch.cat(pairs)[at]], float(kept[-1])
-    return torch.cat(pairs).cpu().numpy()
+    return torch.cat(pairs).cpu().numpy(), torch.cat(values).cpu().double().numpy()
 
 
 def _tested(
