@@ -28,6 +28,10 @@ class Basis(NamedTuple):
         """Return the columns of one feature, of a number its ranks first."""
         return self.columns[:, self._where(feature)].astype(np.float64)
 
+    def only(self, kept: NDArray[np.bool_]) -> Basis:
+        """Return some of the columns."""
+        return Basis(self.columns[:, kept], self.source[kept], self.spread[kept], self.marks[kept])
+
     def bins(self, feature: int, n_bins: int) -> Ids:
         """Sort the samples into bins of equal size, equal values into one; those of a category are its levels."""
         here = self._where(feature)

@@ -173,13 +173,18 @@ def _pass(
 ) -> tuple[Ids, Floats, Floats]:
     """Return the features of clear interactions, their statistics and corrected p-values.
 
-    Half of the error rate is for the interactions of features with a marginal association, which are few.
+    Features with a marginal association are few and interact more often than others: the error rate is shared equally between
+    all interactions, those with at least one such feature, and those of such features alone.
     """
-    candidates = _candidates(basis, targets, weights, order, device)
-    n_all = _n_tests(basis.source, order)
-    features, statistic, p_value = _tested(basis, targets, weights, candidates, level / max(n_all, 1))
-    n_likely = n_all - _n_tests(basis.source[~np.isin(basis.source, clear)], order)
-    n_tests = np.where(np.isin(features, clear).any(axis=1), n_likely, n_all) * (2 if n_likely else 1)
+    inside = np.isin(basis.source, clear)
+    near = _candidates(basis.only(inside), targets, weights, order, device)
+    near[:, 1:] = np.flatnonzero(inside)[near[:, 1:]]
+    candidates = np.concatenate([_candidates(basis, targets, weights, order, device), near])
+    n_all, n_without, n_near = (_n_tests(basis.source[each], order) for each in (slice(None), ~inside, inside))
+    features, statistic, p_value = _tested(basis, targets, weights, candidates, level / max(n_near, 1))
+    n_clear = np.isin(features, clear).sum(axis=1)
+    families = n_all, n_all - n_without, n_near
+    n_tests = np.select([n_clear == 0, n_clear < order], families[:2], n_near) * np.count_nonzero(families)
     p_value = np.minimum(p_value * len(targets) * n_tests, 1)
     kept = p_value < level
     return features[kept], statistic[kept], p_value[kept]
