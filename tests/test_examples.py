@@ -24,6 +24,14 @@ def test_quantile_regression_finds_the_columns_and_draws_a_picture(tmp_path, mon
     assert "selected columns: 0, 1, 2, 3, 4 " in capsys.readouterr().out
 
 
+def test_interactions_are_found_and_drawn(tmp_path, monkeypatch, capsys):
+    picture = tmp_path / "picture.png"
+    run("interactions.py", str(picture), monkeypatch=monkeypatch)
+    assert picture.stat().st_size > 10_000
+    told = capsys.readouterr().out
+    assert told.count("columns 12 and 200") == 3 and told.count("selected: 12, 200\n") == 3
+
+
 def test_three_lines_make_a_loop_select(monkeypatch, capsys):
     run("torch_loop.py", monkeypatch=monkeypatch)
     plain, sparse = capsys.readouterr().out.splitlines()

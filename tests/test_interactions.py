@@ -9,6 +9,8 @@ from scipy.stats import binom, norm
 
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, effects, interactions, plot
 from riata.interactions import search, statistics
+from riata.interactions.basis import expand
+from riata.interactions.residuals import Target
 
 
 def screened(X, y, weights=None, n_levels=None, **how):
@@ -179,6 +181,42 @@ def test_the_tail_is_normal_for_many_small_terms():
     spread = np.sqrt(np.sum(np.square(x)) / 4)
     for z in (1.0, 3.0, 5.0):
         assert statistics.tail(x, mean, np.ones(len(x)), z * spread) == pytest.approx(norm.sf(z), rel=0.02)
+
+
+def grid_p_values(residual, mean=None, n_tables=300):
+    """P-values of the cells of two features that have nothing to do with the residual that is drawn for each table."""
+    found = []
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        first, second = rng.integers(0, 4, (2, 400))
+        target = Target(residual(rng, first, second), None if mean is None else np.full(400, mean))
+        found.append(statistics.grid_p_value(first, second, target, np.ones(400)))
+    return np.array(found)
+
+
+NULLS = {
+    "normal": (lambda rng, i, j: rng.standard_normal(400), None),
+    "main effects": (lambda rng, i, j: rng.standard_normal(400) + 0.3 * i - 0.2 * j, None),
+    "spread of its own in each cell": (lambda rng, i, j: rng.standard_normal(400) * np.where(i == j, 2, 0.5), None),
+    "rare class": (lambda rng, i, j: (rng.random(400) < 0.1) - 0.1, 0.1),
+}
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_p_values_of_cells_are_not_too_small(kind):
+    p_values = grid_p_values(*NULLS[kind])
+    for level in (0.01, 0.1, 0.3):
+        assert (p_values <= level).sum() <= binom.isf(1e-3, len(p_values), level)
+
+
+def test_cells_show_what_no_product_does():
+    X = uniform(800, 2)
+    y = (np.floor(6 * (X[:, 0] + 1) / 2) + np.floor(6 * (X[:, 1] + 1) / 2)) % 2  # a board of 36 squares
+    target = Target(y - 0.5, np.full(800, 0.5))
+    basis = expand(X, np.ones(800), None)
+    by_products = [statistics.product_test(basis, [i, j], target, np.ones(800), 1.0)[1] for i in (0, 1) for j in (2, 3)]
+    bins = (basis.bins(j, 6) for j in (0, 1))
+    assert min(by_products) > 1e-6 and statistics.grid_p_value(*bins, target, np.ones(800)) < 1e-30
 
 
 # ---- the path uses it -----------------------------------------------------------------------------------------------

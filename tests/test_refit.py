@@ -329,6 +329,13 @@ def test_two_hopeless_losses_in_a_row_end_the_search():
     assert min(visited) == 8
 
 
+def test_hopeless_losses_do_not_end_the_search_while_the_path_improves_further_on():
+    """With many features of noise a network is worse than with the few that matter."""
+    level = {64: 1.0, 32: 1.5, 16: 1.5, 8: 1.4, 4: 1.0, 2: 1.8, 0: 2.0}
+    path = path_of({k: np.full(40, v) for k, v in level.items()})
+    assert path[choose.fewest(path, lambda point: point)].n_selected == 4
+
+
 def test_a_small_share_of_what_the_best_point_explains_may_be_given_up():
     for excess, k in ((0.0049, 4), (0.0051, 8)):
         path = path_of({16: np.ones(40), 8: np.ones(40), 4: np.full(40, 1 + excess), 0: np.full(40, 2.0)})

@@ -67,8 +67,9 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
     loss(k) ≤ best + max(standard error of the difference, 0.005 × (loss of the sparsest point − best)).
 
     With ``refit`` losses are compared after it. Not all points are refitted: numbers of features fall to 0.6 of themselves
-    until two in a row exceed the best by three times as much; bisection between the fewest that are close and the next number
-    finds the rest. One number that is not close says little about fewer: losses go up and down with every refit.
+    until two in a row exceed the best by three times as much and the path itself has no lower loss further on; bisection
+    between the fewest that are close and the next number finds the rest. One number that is not close says little
+    about fewer: losses go up and down with every refit.
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point

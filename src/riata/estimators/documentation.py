@@ -42,7 +42,8 @@ hidden_dims : tuple of int, default=(100,)
     screening : {"auto", "marginal", "pairs"} or None, default="auto"
         What is tested on the training samples before the path. "marginal": whether each feature shows the target by itself.
         "pairs": also whether any two features do together, all pairs of them, and in a narrow table all triples; see
-        ``interactions_``. "auto" tests pairs unless that takes long: up to about 10,000 columns and 1,000 samples on a CPU;
+        ``interactions_``. "auto" tests pairs unless there are too many (about 10,000 columns and 1,000 samples on a CPU) or
+        more features have a marginal association than can be told from interactions (20, or one for 50 samples);
         ``screening_`` says what was done. Features without any association have a larger penalty weight (``adaptive``), and
         the path starts from a network of the others where some matter only together. None tests nothing.
     lambda_start : float, optional
