@@ -393,7 +393,7 @@ def _print_interactions(console: Console, model: Model) -> None:
     found = model.interactions_
     _, _, untested = model.screening_.partition(": ")
     if untested:
-        say(console, f"{untested[0].upper()}{untested[1:]}.\n")
+        say(console, f"Pairs of features were not tested:\n{untested}.\n")
     if not len(found):
         return
     printed = number_table("Features that show the target together", "features", ["statistic", "corrected p"])

@@ -294,7 +294,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if self._chance is None:
             return "none"
         if self._interactions is None:
-            return "marginal" if self._untested is None else f"marginal: pairs were not tested, as {self._untested}"
+            return "marginal" if self._untested is None else f"marginal: {self._untested}"
         return "pairs and triples" if 3 in self._interactions.n_tests else "pairs"
 
     def _at(self, point: Point) -> Point:
