@@ -260,7 +260,7 @@ def test_too_many_pairs_are_tested_only_if_asked(monkeypatch):
     X = uniform(200, 10)
     fits = {s: LassoNetRegressor(random_state=0, screening=s).fit(X, X[:, 1] * X[:, 2]) for s in ("auto", "pairs")}
     assert {s: model.screening_.split()[0] for s, model in fits.items()} == {"auto": "marginal:", "pairs": "pairs"}
-    assert fits["auto"].screening_.endswith("10 features have too many")
+    assert fits["auto"].screening_.endswith("10 features have too many pairs")
 
 
 def test_pairs_are_not_tested_where_too_many_main_effects_would_pass_for_them():

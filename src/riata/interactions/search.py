@@ -82,7 +82,7 @@ def none(n_features: int) -> Interactions:
 def obstacle(n_samples: float, n_outputs: int, marginal: Floats, device: str) -> str | None:
     """Return why pairs are not to be tested by default, or None: there are too many, or too many main effects to take off."""
     if not _affordable(n_samples, len(marginal), n_outputs, device, 2):
-        return f"{len(marginal):,} features have too many"
+        return f"{len(marginal):,} features have too many pairs"
     clear, most = int(np.count_nonzero(marginal * len(marginal) < 1)), _most_features(n_samples)
     if clear > most:
         return f"{clear:,} features show the target by themselves, and {n_samples:,.0f} samples tell at most {most} from pairs"
