@@ -8,9 +8,11 @@ Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.paral
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from joblib import Parallel, delayed
 
@@ -65,7 +67,7 @@ def run(
     calls = [delayed(_guarded)(work, job, os.getpid()) for job in jobs]
     with one_thread(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
-        for result in _parallel(n_jobs)(calls):
+        for result in _started(_parallel(n_jobs), calls):
             done.append(result)
             progress.advance()
     return done
@@ -77,6 +79,22 @@ def _parallel(n_jobs: int | None) -> Parallel:
         return Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:
         return Parallel(n_jobs=n_jobs)
+
+
+def _started(parallel: Parallel, calls: list[Any]) -> Iterable[Any]:
+    """Start the jobs, in processes that leave Ctrl-C, which reaches all processes of a terminal, to the caller.
+
+    Processes take over which signals are held back. Raised while one of them compiles, an interrupt would print a traceback;
+    the caller ends its workers in any case.
+    """
+    lazy = getattr(parallel, "return_generator", False)
+    if not lazy or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        return cast(Iterable[Any], parallel(calls))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return cast(Iterable[Any], parallel(calls))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
