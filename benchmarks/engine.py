@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 import riata
 from benchmarks.clock import now
-from riata.follow import follow
-from riata.grid import Grid
 from riata.losses import CrossEntropy
-from riata.network import Network, Weights
-from riata.path import Path
-from riata.problem import Problem
+from riata.network.stacked import Network, Weights
+from riata.path.grid import Grid
+from riata.path.points import Path
+from riata.path.solve import follow
 from riata.prox import Groups
-from riata.solver import Solver
-from riata.stopping import Stopping, affordable
+from riata.solver.problem import Problem
+from riata.solver.solve import Solver
+from riata.solver.stopping import Stopping, affordable
 
 DEFAULTS: dict[str, Any] = riata.LassoNetClassifier().get_params()
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import torch
 
 from benchmarks.clock import best
-from riata.problem import Problem
+from riata.solver.problem import Problem
 
 _GEMM = {"cpu": 2_048, "cuda": 8_192}  # side of the square product that is timed
 _COPY = {"cpu": 2**26, "cuda": 2**28}  # floats in the copy that is timed: more than any cache holds

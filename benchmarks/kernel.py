@@ -19,8 +19,8 @@ from lassonet.prox import prox
 from benchmarks import engine, table
 from benchmarks.clock import best
 from benchmarks.floor import copy_rate, update_bytes
-from riata.descent import Descent
-from riata.kernels import Recorded, bind
+from riata.solver.descent import Descent
+from riata.solver.kernels import Recorded, bind
 
 _ROWS = 16  # of X: the update knows nothing of them
 _LAMBDA = 1e-3

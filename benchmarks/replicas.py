@@ -12,9 +12,9 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from benchmarks import engine, table
 from benchmarks.data import Data, load
 from benchmarks.paths import Cell
-from riata import scaling
-from riata.grid import Grid
-from riata.problem import Problem
+from riata.path.grid import Grid
+from riata.preprocess import scaling
+from riata.solver.problem import Problem
 
 _FOLDS, _HALVES = 5, 50
 

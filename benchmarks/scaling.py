@@ -14,8 +14,8 @@ from benchmarks import engine, table
 from benchmarks.data import synthetic
 from benchmarks.floor import Work
 from benchmarks.paths import Cell
-from riata.grid import Grid
-from riata.stopping import Stopping
+from riata.path.grid import Grid
+from riata.solver.stopping import Stopping
 
 _AXES = ("n", "d", "K", "R")
 _GRID = Grid(seq=(1e-7, 2e-7, 3e-7, 4e-7))

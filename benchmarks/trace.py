@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 from benchmarks.clock import now
 from benchmarks.floor import Work
-from riata.descent import Descent
-from riata.network import Weights
-from riata.problem import Look
-from riata.solver import Solution, Solver
+from riata.network.stacked import Weights
+from riata.solver.descent import Descent
+from riata.solver.problem import Look
+from riata.solver.solve import Solution, Solver
 
 _CLOSE = 1.01  # of its best validation loss: from there on the dense model counts as trained
 

@@ -17,7 +17,7 @@ from experiments.directions import PATHS
 from experiments.page import Picture, Section, Table, columns, error, names, number, spread, style
 from experiments.protocol import split
 from experiments.published import BOSTON
-from riata import choose
+from riata.path import selection
 
 _DATA = "boston"
 _REAL = 13  # the columns of the data set come first, those of noise after them
@@ -45,9 +45,9 @@ def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
     first = np.isin(np.arange(2 * _REAL), by(path.importances())[:_REAL])
     return {
         "first": _content(first),
-        "best": at(choose.best(path)),
-        "one_se": at(choose.one_standard_error(path)),
-        "errors": [errors[choose.at_most(path, k)] for k in range(2 * _REAL + 1)],  # with at most 0, 1, … features
+        "best": at(selection.best(path)),
+        "one_se": at(selection.one_standard_error(path)),
+        "errors": [errors[selection.at_most(path, k)] for k in range(2 * _REAL + 1)],  # with at most 0, 1, … features
         "lambdas": path.lambdas.tolist(),
         "n_selected": path.n_selected.tolist(),
         "norms": np.round(path.skip_norms(), 4).tolist(),

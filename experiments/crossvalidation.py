@@ -16,7 +16,8 @@ from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 from experiments import data
 from experiments.cells import Cell, Options, Result, Store
 from experiments.page import Picture, Section, Table, columns, error, mean, names, number
-from riata import LassoNetClassifierCV, scaling
+from riata import LassoNetClassifierCV
+from riata.preprocess import scaling
 
 _NOISE = 30  # columns that are added to breast cancer
 _NOISY = "breast_cancer_noise"

@@ -11,7 +11,8 @@ from sklearn.linear_model import lasso_path
 
 from experiments.protocol import Split, widths
 from riata import LassoNetRegressor, Path, Point, lassonet_path
-from riata.path import SparseWeights, mean_and_error
+from riata.network.stacked import SparseWeights
+from riata.path.points import mean_and_error
 
 Predict = Callable[[Point, NDArray], NDArray]
 

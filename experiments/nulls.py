@@ -11,7 +11,7 @@ from scipy.stats import norm, rankdata
 
 from experiments.cells import Cell, Options, Result, Store
 from experiments.page import Section, Table, columns
-from riata import effects, interactions
+from riata.preprocess import interactions, marginal
 
 Draw = np.random.Generator
 Floats = NDArray[np.float64]
@@ -58,8 +58,8 @@ def draw(features: str, target: str, *, marginal: bool, seed: int) -> tuple[Floa
 def reports(X: Floats, y: Floats) -> bool:
     """Say whether the screening reports any pair."""
     weights = np.ones(len(X))
-    marginal = effects.measure(X, y, weights).chance
-    return bool(len(interactions.screen(X, y, weights, marginal).features))
+    chance = marginal.measure(X, y, weights).chance
+    return bool(len(interactions.screen(X, y, weights, chance).features))
 
 
 def cells(options: Options) -> list[Cell]:

@@ -15,7 +15,7 @@ from experiments.baselines.unsupervised import autoencoder
 from experiments.cells import Cell, Options, Result, Store
 from experiments.data import here, load
 from experiments.page import Picture, Section, columns, names
-from riata import choose
+from riata.path import selection
 
 DIGITS = (3, 5, 7)
 _COUNTS = {"mnist": (100, 50, 20), "digits": (24, 12, 6)}
@@ -43,7 +43,7 @@ def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
     X = data.X[: cell.config.get("rows", len(data.X))]
     X = X[data.y[: len(X)] == cell["digit"]] / _BRIGHTEST[cell.data]
     model = autoencoder(Task(X, X, X.shape[1], cell.seed))
-    points = [model.path_[choose.at_most(model.path_, k)] for k in _COUNTS[cell.data]]
+    points = [model.path_[selection.at_most(model.path_, k)] for k in _COUNTS[cell.data]]
     return {
         "rows": len(X),
         "mean": (_SHADES * X.mean(axis=0)).round().astype(int).tolist(),

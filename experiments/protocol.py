@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from experiments.network import Networks
-from riata import scaling
+from riata.preprocess import scaling
 
 N_FEATURES = 50
 LEARNERS = ("network", "trees")

@@ -16,7 +16,7 @@ from experiments.baselines import METHODS
 from experiments.cells import Cell, Options, Result, Store
 from experiments.page import Picture, Section, Table, columns, error, names, spread, style
 from experiments.synthetic import N_ROWS, SIGNALS, recovered, sample
-from riata import scaling
+from riata.preprocess import scaling
 
 SIZES = tuple(2**power for power in range(4, 14))
 _QUICK = (16, 64)

@@ -10,12 +10,12 @@ import pytest
 import torch
 from sklearn.datasets import load_diabetes
 
-from riata.descent import Descent
-from riata.kernels import bind, plain
 from riata.losses import Loss, SquaredError
-from riata.network import Network, Weights
-from riata.problem import Problem
+from riata.network.stacked import Network, Weights
 from riata.prox import Groups
+from riata.solver.descent import Descent
+from riata.solver.kernels import bind, plain
+from riata.solver.problem import Problem
 
 FORMS = [pytest.param(bind, id="compiled"), pytest.param(lambda state: partial(plain.advance, state), id="plain")]
 

@@ -183,7 +183,7 @@ def test_an_interrupt_ends_the_run():
 
 def test_an_interrupted_path_ends_the_run_as_well(table, monkeypatch):
     """Alone, a path that is interrupted is kept as far as it went; among folds that would be a wrong score."""
-    from riata.solver import Solver
+    from riata.solver.solve import Solver
 
     minimise, calls = Solver.minimise, []
 

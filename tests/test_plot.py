@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from sklearn.metrics import make_scorer, max_error, r2_score
 
 from riata import LassoNetClassifierCV, LassoNetRegressorCV, losses
-from riata.path import Path, Point, SparseWeights
+from riata.network.stacked import SparseWeights
+from riata.path.points import Path, Point
 from riata.plot import (
     BLUE,
     GREY,

@@ -9,15 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from riata import (
-    LassoNetAutoencoder,
-    LassoNetClassifier,
-    LassoNetImputer,
-    LassoNetRegressor,
-    effects,
-    threads,
-)
-from riata.network import Network, Pass
+from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetImputer, LassoNetRegressor, threads
+from riata.network.stacked import Network, Pass
+from riata.preprocess import marginal
 
 tables = np.random.default_rng(0)
 X = tables.normal(size=(1500, 10))
@@ -93,13 +87,13 @@ def test_a_large_fit_has_all_threads(given, seen, monkeypatch):
 
 
 def test_columns_are_judged_on_one_thread(monkeypatch):
-    numbers, measure = set(), effects.measure
+    numbers, measure = set(), marginal.measure
 
     def noted(*given):
         numbers.add(torch.get_num_threads())
         return measure(*given)
 
-    monkeypatch.setattr(effects, "measure", noted)
+    monkeypatch.setattr(marginal, "measure", noted)
     LassoNetRegressor(**QUICK, select="best").fit(X, y)
     assert numbers == {1}
 

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from experiments.baselines.task import Task, by
 from experiments.protocol import widths
-from riata import LassoNetClassifier, LassoNetRegressor, choose
+from riata import LassoNetClassifier, LassoNetRegressor
+from riata.path import selection
 
 # The lasso, each point of its path solved.
 LASSO: dict[str, Any] = {"M": 0.0, "path_multiplier": 1.05, "n_iters": (1000, 200), "patience": (50, None)}
@@ -35,7 +36,7 @@ def riata(task: Task) -> NDArray[np.int64]:
 def riata_widths(task: Task) -> NDArray[np.int64]:
     """Choose among d/3, 2d/3, d and 4d/3 hidden units by the validation loss with at most k features."""
     models = [_fit(task, width) for width in widths(task.d)]
-    best = min(models, key=lambda model: model.path_[choose.at_most(model.path_, task.k)].val_loss)
+    best = min(models, key=lambda model: model.path_[selection.at_most(model.path_, task.k)].val_loss)
     return by(best.path_.importances())
 
 

@@ -22,7 +22,7 @@ from riata.evidence import (
 )
 from riata.files import read_table
 from riata.jobs import ReplicaError
-from riata.path import Path, Point
+from riata.path.points import Path, Point
 from riata.prox import hier_prox
 
 __all__ = [

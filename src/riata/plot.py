@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
 from riata import losses
-from riata.path import Path, Point
+from riata.path.points import Path, Point
 
 __all__ = [
     "interaction",

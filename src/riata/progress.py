@@ -8,7 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from riata.path import Point
+from riata.path.points import Point
 
 __all__ = ["JobProgress", "PathProgress"]
 

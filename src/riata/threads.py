@@ -14,7 +14,7 @@ from functools import cache
 import torch
 from threadpoolctl import ThreadpoolController
 
-from riata.network import Architecture
+from riata.network.stacked import Architecture
 
 __all__ = ["one_thread", "worth"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from riata.network import AnyPass, Weights
-from riata.problem import Problem
-from riata.solver import Solution, Solver
-from riata.stopping import Mask, Stopping
+from riata.network.stacked import AnyPass, Weights
+from riata.solver.problem import Problem
+from riata.solver.solve import Solution, Solver
+from riata.solver.stopping import Mask, Stopping
 
 __all__ = ["FILLS", "Completer", "Gaps", "Round", "Trained", "fill", "train"]
 

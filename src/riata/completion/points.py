@@ -10,15 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from riata import lowrank
+from riata.completion import soft_impute
 from riata.completion.hiding import FILLS, Completer, Gaps, Round, Trained, fill, train
-from riata.follow import points
 from riata.losses import ReconstructionError
-from riata.network import Network, Pass, Weights
-from riata.path import Path, Point, SparseWeights, mean_and_error
-from riata.problem import Problem
+from riata.network.stacked import Network, Pass, SparseWeights, Weights
+from riata.path.points import Path, Point, mean_and_error
+from riata.path.solve import points
 from riata.prox import Groups
-from riata.stopping import Stopping
+from riata.solver.problem import Problem
+from riata.solver.stopping import Stopping
 
 __all__ = ["FilledPoint", "Training", "complete", "judge", "judged_point", "row_weights"]
 
@@ -105,7 +105,9 @@ class Training:
         values = self.gaps.values
         start = self.network.init(len(inputs), [self.seeds[1]], values.dtype, values.device)
         if self.Q is not None:
-            start.rows[..., : self.network.n_outputs] = torch.from_numpy(lowrank.regressions(self.Q, inputs)).to(values)
+            start.rows[..., : self.network.n_outputs] = torch.from_numpy(soft_impute.regressions(self.Q, inputs)).to(
+                values
+            )
             layers = self.network.layers(start)
             layers.matrices[-1].zero_()
             layers.biases[-1].zero_()

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from riata import check, scaling
+from riata import check
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.documentation import documented
 from riata.losses import Loss, ReconstructionError
-from riata.path import Path
+from riata.path.points import Path
+from riata.preprocess import scaling
 
 __all__ = ["LassoNetAutoencoder"]
 

@@ -17,25 +17,27 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from riata import check, choose, effects, embedding, interactions, own, scaling, threads
-from riata.estimators import categories
-from riata.estimators.alternatives import alternatives, contributions
-from riata.estimators.fitted import FittedModule
+from riata import check, threads
 from riata.estimators.model import PathModel
-from riata.estimators.prepare import Rows, merged, penalty_weights
 from riata.estimators.selector import ColumnSelector
-from riata.follow import follow
-from riata.grid import Grid
-from riata.interactions import Interactions
 from riata.losses import Loss
-from riata.network import Architecture, Network, Weights
-from riata.path import Point
-from riata.problem import Problem
+from riata.network import user
+from riata.network.export import FittedModule
+from riata.network.stacked import Architecture, Network, Weights
+from riata.path import selection
+from riata.path.grid import Grid
+from riata.path.points import Point
+from riata.path.refit import Plan, Refit
+from riata.path.solve import follow
+from riata.preprocess import categories, expansion, interactions, marginal, scaling
+from riata.preprocess.interactions import Interactions
+from riata.preprocess.redundancy import alternatives, contributions
+from riata.preprocess.samples import Rows, merged, penalty_weights
 from riata.progress import PathProgress
 from riata.prox import Groups
-from riata.refit import Plan, Refit
-from riata.solver import Solver
-from riata.stopping import LONGEST, Stopping, affordable
+from riata.solver.problem import Problem
+from riata.solver.solve import Solver
+from riata.solver.stopping import LONGEST, Stopping, affordable
 
 _BATCH = 256
 _SMALL = 2000  # samples
@@ -192,7 +194,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         fresh = self._solver(problem, 0 if solver.draw is None else solver.draw.initial_seed())
         self._refit = refit = Refit(fresh, dense, self.path_[0], start, everyone)
         self._refitted: dict[float, Point] = {}
-        chosen = choose.pick(
+        chosen = selection.pick(
             self.path_,
             self.n_features_to_select,
             self.select,
@@ -395,7 +397,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         check.one_of("missing", self.missing, ("indicator", "mean", "error"))
         check.number("dropout", self.dropout, high=0.99)
         if self.network is not None:
-            own.check_given(self.network)
+            user.check_given(self.network)
             if self.dropout:
                 raise ValueError(
                     f"dropout={self.dropout} is for hidden_dims: put torch.nn.Dropout into the network instead"
@@ -419,7 +421,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
         target = self._check_y(y, fitting=True)
-        return X, target, effects.effective(self._class_weights(target, weights, fitting=True))
+        return X, target, marginal.effective(self._class_weights(target, weights, fitting=True))
 
     def _validation_rows(self, X: Any, target: Any, weights: Any, X_val: Any, y_val: Any, seed: int) -> Rows:
         """Put the rows to train on first and those to validate on behind them."""
@@ -499,14 +501,14 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if self.network is None:
             return Network(n_outputs, check.hidden_dims(self.hidden_dims))
         dtype = getattr(torch, self.dtype)
-        return own.adopt(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
+        return user.adopt(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
 
-    def _screened(self, rows: Rows) -> effects.Effects | None:
+    def _screened(self, rows: Rows) -> marginal.Associations | None:
         """Measure what each column shows of the target by itself; None where it is not to count."""
         n, target = rows.n_fit, self._shown(rows.target)
-        return None if target is None else effects.measure(rows.X[:n], target[:n], rows.weights[:n], self._n_levels())
+        return None if target is None else marginal.measure(rows.X[:n], target[:n], rows.weights[:n], self._n_levels())
 
-    def _screened_together(self, rows: Rows, seen: effects.Effects) -> Interactions | None:
+    def _screened_together(self, rows: Rows, seen: marginal.Associations) -> Interactions | None:
         """Test all pairs of features, and all triples of a narrow table; None where that is not asked for, or not possible."""
         n, device = rows.n_fit, self._device()
         target = self._shown(rows.target[:n])
@@ -519,34 +521,36 @@ class BaseLassoNet(ColumnSelector, PathModel):
             return None
         return interactions.screen(rows.X[:n], target, rows.weights[:n], seen.chance, self._n_levels(), device=device)
 
-    def _screened_groups(self, rows: Rows, seen: effects.Effects | None, ids: Any) -> effects.Effects | None:
+    def _screened_groups(
+        self, rows: Rows, seen: marginal.Associations | None, ids: Any
+    ) -> marginal.Associations | None:
         """Do the same for groups of columns, where there are any."""
         n, target = rows.n_fit, self._shown(rows.target)
         if seen is None or ids is None or target is None:
             return seen
-        return effects.of_groups(seen, rows.X[:n], target[:n], rows.weights[:n], ids)
+        return marginal.of_groups(seen, rows.X[:n], target[:n], rows.weights[:n], ids)
 
     def _prepared(self) -> str | None:
         """How columns are to be prepared; "auto" leaves the lasso alone, and a module that has a width already."""
-        fixed = not self.M or not own.takes_any_width(self.network)
+        fixed = not self.M or not user.takes_any_width(self.network)
         return "standard" if self.preprocessing == "auto" and fixed else self.preprocessing
 
-    def _learn_embedding(self, rows: Rows, seen: effects.Effects | None) -> embedding.Embedding:
+    def _learn_embedding(self, rows: Rows, seen: marginal.Associations | None) -> expansion.Expansion:
         """Learn how columns become inputs; see the page on preprocessing for what is done to which column."""
         X, weights = rows.X[: rows.n_fit], rows.weights[: rows.n_fit]
         n, d = X.shape
         how = self._prepared()
         pieces = np.ones(d, dtype=np.int64)
         if how == "piecewise":
-            pieces[:] = embedding.affordable_pieces(n)
+            pieces[:] = expansion.affordable_pieces(n)
         elif how == "auto":
-            pieces[:] = embedding.affordable_pieces(n, d)
+            pieces[:] = expansion.affordable_pieces(n, d)
             if seen is not None:
-                pieces[seen.bent] = embedding.affordable_pieces(n)
+                pieces[seen.bent] = expansion.affordable_pieces(n)
             if self._interactions is not None:
-                pieces[self._interactions.interacting] = embedding.affordable_pieces(n)
+                pieces[self._interactions.interacting] = expansion.affordable_pieces(n)
         marked = self.missing == "indicator"
-        return embedding.learn(X, weights, pieces, self._n_levels(), tame=how == "auto", mark_missing=marked)
+        return expansion.learn(X, weights, pieces, self._n_levels(), tame=how == "auto", mark_missing=marked)
 
     def _learn_scaling(self, X: Any, weights: Any) -> scaling.Scaling:
         if self.preprocessing is None:

@@ -11,10 +11,11 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from riata import check, losses, scaling
+from riata import check, losses
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
 from riata.losses import Coding, Loss
+from riata.preprocess import scaling
 
 __all__ = ["LassoNetClassifier"]
 

@@ -20,15 +20,17 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
-from riata import check, choose
-from riata.estimators import categories, folds
+from riata import check
+from riata.estimators import folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Rows
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
-from riata.path import Path
+from riata.path import selection
+from riata.path.points import Path
+from riata.preprocess import categories
 
 __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
@@ -184,7 +186,7 @@ class CrossValidated(Supervised):
         """Return the lowest score that will do: the best less its standard error, or less 0.5 % of what it is worth."""
         best: Any = results.loc[folds.best(results).row]
         empty = float(results.sort_values("n_selected", kind="stable")["mean_test_score"].iloc[0])
-        worth = choose.TOLERANCE * (best["mean_test_score"] - empty)
+        worth = selection.TOLERANCE * (best["mean_test_score"] - empty)
         return float(best["mean_test_score"] - max(best["se_test_score"], worth))
 
     def _choose(self, results: pd.DataFrame) -> Choice:

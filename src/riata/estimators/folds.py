@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from riata import check, choose
+from riata import check
 from riata.estimators.supervised import Supervised
-from riata.path import Path, Point
-from riata.refit import Plan
+from riata.path import selection
+from riata.path.points import Path, Point
+from riata.path.refit import Plan
 
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 # A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
@@ -120,7 +121,7 @@ def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, sc
     """Follow the path on a fold's rows and score its points on the others."""
     model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
-    points = [model.path_[choose.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
+    points = [model.path_[selection.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
     model.refit_by(candidate.plans.nearest)
     refitted = (model.load(model.refitted(point, candidate.refit)) for point in points)
     found = [float(scorer(each, test.X, test.y, **weights)) for each in refitted]

@@ -11,11 +11,11 @@ from riata import check
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
-from riata.grid import Grid
-from riata.path import Path
-from riata.problem import Problem
-from riata.solver import Solver
-from riata.stopping import Stopping
+from riata.path.grid import Grid
+from riata.path.points import Path
+from riata.solver.problem import Problem
+from riata.solver.solve import Solver
+from riata.solver.stopping import Stopping
 
 __all__ = ["lassonet_path"]
 

@@ -13,17 +13,18 @@ from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from riata import check, choose, completion, lowrank, threads
-from riata.completion import Completer, FilledPoint, Gaps, Trained, Training
+from riata import check, completion, threads
+from riata.completion import Completer, FilledPoint, Gaps, Trained, Training, soft_impute
+from riata.completion.known import hold_out, learn
 from riata.estimators.documentation import documented
-from riata.estimators.known import hold_out, learn
 from riata.estimators.model import PathModel
-from riata.follow import follow
-from riata.grid import Grid
-from riata.network import Network
-from riata.path import Path, Point
+from riata.network.stacked import Network
+from riata.path import selection
+from riata.path.grid import Grid
+from riata.path.points import Path, Point
+from riata.path.solve import follow
 from riata.progress import PathProgress
-from riata.stopping import Stopping, affordable
+from riata.solver.stopping import Stopping, affordable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -394,7 +395,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
         """Choose a point; where nothing says which is best, all columns are better than few."""
         if self.n_features_to_select is None and isinstance(self.select, str) and self.path_.val_weights is None:
             return self.path_[0]
-        return choose.pick(self.path_, self.n_features_to_select, self.select, depth=2)
+        return selection.pick(self.path_, self.n_features_to_select, self.select, depth=2)
 
     def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""
@@ -420,4 +421,4 @@ def _linear(gaps: Gaps) -> NDArray[np.float64] | None:
     if gaps.values.shape[1] > _WIDEST:
         return None
     values, judged = (table.cpu().double().numpy() for table in (gaps.values, gaps.judged))
-    return lowrank.precision(values, gaps.known.cpu().numpy(), judged)
+    return soft_impute.precision(values, gaps.known.cpu().numpy(), judged)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from riata import check, choose
-from riata.grid import Grid
-from riata.path import Path, Point
-from riata.stopping import Stopping
+from riata import check
+from riata.path import selection
+from riata.path.grid import Grid
+from riata.path.points import Path, Point
+from riata.solver.stopping import Stopping
 
 _ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
 
@@ -63,9 +64,9 @@ class PathModel(BaseEstimator):
         if (n_features is None) == (lambda_ is None):
             raise ValueError("give one of n_features and lambda_")
         if n_features is not None:
-            index = choose.at_most(self.path_, check.whole("n_features", n_features))
+            index = selection.at_most(self.path_, check.whole("n_features", n_features))
         else:
-            index = choose.at_lambda(self.path_, check.number("lambda_", lambda_))
+            index = selection.at_lambda(self.path_, check.number("lambda_", lambda_))
         point = self._at(self.path_[index]) if refit else self.path_[index]
         shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
         return copy.deepcopy(self, shared).load(point)

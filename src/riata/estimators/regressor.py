@@ -13,7 +13,7 @@ from riata import losses
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
 from riata.losses import NumberLoss
-from riata.scaling import Scaling
+from riata.preprocess.scaling import Scaling
 
 __all__ = ["LassoNetRegressor"]
 

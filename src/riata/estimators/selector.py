@@ -12,7 +12,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.estimators.categories import Categories, as_frame
+from riata.preprocess.categories import Categories, as_frame
 
 __all__ = ["ColumnSelector"]
 

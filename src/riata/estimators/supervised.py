@@ -7,7 +7,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from riata.estimators.base import BaseLassoNet
-from riata.path import Path
+from riata.path.points import Path
 
 
 class Supervised(BaseLassoNet):

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from riata.estimators import categories
+from riata.preprocess import categories
 
 __all__ = ["Curve", "brief", "effect_curve", "feature_effects"]
 

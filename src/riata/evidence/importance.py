@@ -20,9 +20,9 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.estimators import categories
 from riata.evidence.gaussian import COVARIANCES, FEW_VALUES, Gaussian, has_few_values, learn
 from riata.jobs import Job, run
+from riata.preprocess import categories
 
 __all__ = ["holdout_p_values", "permutation_importance"]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from riata import choose
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
+from riata.path import selection
 
 __all__ = ["given", "importances", "last_step", "linear", "random", "reliance", "seeded", "validated"]
 
@@ -96,7 +96,7 @@ def reliance(model: Any, X: Floats, ids: Ids) -> Floats:
     """
     if validated(model):
         last = last_step(model)
-        last.load(last.path_[choose.one_standard_error(last.path_)])
+        last.load(last.path_[selection.one_standard_error(last.path_)])
     answer = next(getattr(model, how) for how in _ANSWERS if hasattr(model, how))
     before, changed = np.asarray(answer(X), dtype=np.float64), X.copy()
     moved = np.zeros(int(ids.max()) + 1)

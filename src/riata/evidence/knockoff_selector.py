@@ -13,10 +13,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from riata import check, effects, jobs
-from riata.estimators import categories
+from riata import check, jobs
 from riata.evidence import gaussian, inner, knockoffs
 from riata.evidence.knockoffs import Floats, Ids
+from riata.preprocess import categories, marginal
 
 __all__ = ["KnockoffSelector"]
 
@@ -410,9 +410,9 @@ def _unclear(
     if not words.any():
         return words
     target = pd.get_dummies(y).to_numpy() if classes else np.asarray(y).reshape(len(both), -1)
-    share = effects.effective(np.ones(len(both)) if weights is None else weights)
-    seen = effects.measure(both, target.astype(np.float64), share)
-    chance = effects.of_groups(seen, both, target.astype(np.float64), share, ids).chance
+    share = marginal.effective(np.ones(len(both)) if weights is None else weights)
+    seen = marginal.measure(both, target.astype(np.float64), share)
+    chance = marginal.of_groups(seen, both, target.astype(np.float64), share, ids).chance
     return words & (chance * len(chance) > 1)
 
 

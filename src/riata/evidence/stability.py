@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from riata import check
-from riata.estimators import categories
 from riata.estimators.selector import ColumnSelector
 from riata.evidence import bounds, inner
 from riata.jobs import Job, run
+from riata.preprocess import categories
 
 __all__ = ["StabilitySelector"]
 

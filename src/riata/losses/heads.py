@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses.loss import NumberLoss
-from riata.scaling import Scaling
+from riata.preprocess.scaling import Scaling
 
 __all__ = ["Heads"]
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from riata import check
 from riata.losses.loss import NumberLoss
-from riata.scaling import Scaling
+from riata.preprocess.scaling import Scaling
 
 __all__ = ["AbsoluteError", "Huber", "Quantile", "ReconstructionError", "SquaredError"]
 

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from riata import scaling
 from riata.losses.coding import Coding, Labels, OneHot, Pair
-from riata.scaling import Scaling
+from riata.preprocess import scaling
+from riata.preprocess.scaling import Scaling
 
 __all__ = ["ClassLoss", "Loss", "NumberLoss"]
 

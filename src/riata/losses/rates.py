@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import d2_tweedie_score
 from torch import Tensor
 
-from riata import check, scaling
+from riata import check
 from riata.losses.loss import NumberLoss
-from riata.scaling import Scaling
+from riata.preprocess import scaling
+from riata.preprocess.scaling import Scaling
 
 __all__ = ["Gamma", "Poisson", "Tweedie"]
 

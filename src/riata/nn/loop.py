@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from riata import check
-from riata.grid import Grid, Stride
+from riata.network.stacked import SparseWeights
 from riata.nn.hierarchy import Hierarchy, hier_prox_, hierarchies
 from riata.nn.modes import evaluating, kept_modes
 from riata.nn.points import ModulePoint
 from riata.nn.steps import HeavyBall
-from riata.path import Path, SparseWeights, mean_and_error
+from riata.path.grid import Grid, Stride
+from riata.path.points import Path, mean_and_error
 from riata.progress import PathProgress
 
 __all__ = ["path"]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from riata import check, choose
-from riata.path import Path, Point
+from riata import check
+from riata.path import selection
+from riata.path.points import Path, Point
 
 __all__ = ["ModulePoint", "pick"]
 
@@ -52,12 +53,12 @@ def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None)
             raise ValueError(
                 f"no point of the path has at most {n_units} units: it ends with {fewest}; lower until, or costs"
             )
-        return path[choose.at_most(path, n_units)]
+        return path[selection.at_most(path, n_units)]
     if select == "elbow":
-        return path[choose.elbow(path)]
+        return path[selection.elbow(path)]
     if isinstance(select, str):
         check.one_of("select", select, ("1se", "best", "elbow"))
-        best = path[choose.best(path)]
+        best = path[selection.best(path)]
         if select == "best":
             return best
         if not np.isfinite(best.val_loss_se):
@@ -65,5 +66,5 @@ def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None)
                 "one validation loss has no standard error: give path a loss of one number for each row (reduction='none'), "
                 'or select="best"'
             )
-        return path[choose.one_standard_error(path, paired=False)]
-    return path[choose.at_lambda(path, check.number("select", select))]
+        return path[selection.one_standard_error(path, paired=False)]
+    return path[selection.at_lambda(path, check.number("select", select))]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from riata.kernels.constants import MEMORY, MOMENTUM, TINY
+from riata.solver.kernels.constants import MEMORY, MOMENTUM, TINY
 
 __all__ = ["HeavyBall", "step_sizes"]
 

@@ -1,0 +1,266 @@
+"""R residual networks side by side: f(x) = skip(x) + g(x), with g a feed-forward ReLU network.
+
+Feature *j* of replica *r* owns one contiguous row ``[skip_j | first_j]`` of length o + K, so that the skip connection and the
+first layer are one matrix product forward and one backward. Everything above the first layer, biases included, lies in one
+flat vector per replica. Passes work in buffers of their own, which stay where they are.
+
+Any network with this layout will do for the engine: :class:`Architecture` says what it asks of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+__all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "SparseWeights", "Weights", "linear", "uniform"]
+
+
+class Weights(NamedTuple):
+    """All parameters of R networks, or their gradients."""
+
+    rows: Tensor  # (R, d, o + K)
+    upper: Tensor  # (R, p)
+
+
+class Layers(NamedTuple):
+    """Views of the same numbers, layer by layer."""
+
+    rows: Tensor
+    matrices: list[Tensor]  # (R, K_l, K_{l+1}), above the first layer
+    biases: list[Tensor]  # (R, 1, K_l), from the first layer on
+
+
+@dataclass(frozen=True, eq=False)
+class SparseWeights:
+    """The weights of one network, holding only the rows of the features that are in it."""
+
+    columns: NDArray[np.int64]  # (k,) positions of these rows' columns in the expanded table
+    features: NDArray[np.int64]  # (k,) the features they belong to; the columns themselves where there is no embedding
+    skip: NDArray[np.floating]  # (k, o)
+    first: NDArray[np.floating]  # (k, K)
+    upper: NDArray[np.floating]  # (p,)
+
+
+class AnyPass:
+    """Forward and backward over n rows of X for all replicas, in buffers that are used again and again.
+
+    Parameters
+    ----------
+    network : Architecture
+        The shape of the networks.
+    n_replicas, n_rows : int
+        How many networks, and on how many rows.
+    like : Tensor
+        Gives dtype and device.
+    learns : bool
+        Whether there is a way back; without, there are no buffers for it.
+    """
+
+    def __init__(self, network: Architecture, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
+        o = network.n_outputs
+        self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
+        self._skip, self._first = self._below[..., :o], self._below[..., o:]
+        self.output = like.new_empty(n_replicas, n_rows, o)
+        self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
+        n_back = n_rows if learns else 0
+        self.pull = like.new_empty(n_replicas, n_back, network.width)  # gradient by the product of X and the rows
+        self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
+        self._first_pull = self.pull[..., o:]
+
+    def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+        """Run all replicas on the same rows of X, (n, d); the output, (R, n, o), is valid until the next call.
+
+        With ``draw`` the pass is part of an update, and what is random in the networks is drawn; without, nothing is.
+        """
+        raise NotImplementedError
+
+    def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
+        """Write the gradient of Σ slope · output by all parameters where ``gradient`` looks."""
+        self.backward_upper(layers, gradient)
+        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.pull, out=gradient.rows)
+
+    def backward_upper(self, layers: Any, gradient: Any) -> None:
+        """Do the same for everything above the rows; afterwards the gradient by the rows is Xᵀ ``pull``."""
+        raise NotImplementedError
+
+
+class Architecture(Protocol):
+    """What the engine asks of the shape of networks; weights are passed in and out."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Width o of the output."""
+
+    @property
+    def width(self) -> int:
+        """Length o + K of a row."""
+
+    @property
+    def n_upper(self) -> int:
+        """Number of parameters above the first layer, with all biases."""
+
+    @property
+    def n_hidden(self) -> int | None:
+        """Number of hidden units, where several networks are passed through at once; None: one after the other."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether an update draws something, whatever the dropout."""
+
+    @property
+    def recordable(self) -> bool:
+        """Whether passes can be recorded on a device and replayed."""
+
+    def init(self, n_features: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Weights:
+        """Weights to start from, one network for each seed."""
+
+    def layers(self, weights: Weights) -> Any:
+        """Look at weights in the way that passes do; has ``rows``."""
+
+    def is_matrix(self, like: Tensor) -> Tensor:
+        """Mark, over the flat vector, the entries that ``gamma`` acts on with 1."""
+
+    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> AnyPass:
+        """Make a pass; one that does not learn only goes forward."""
+
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as a torch module, with these weights: (d, K) of the first layer, (p,) above it."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """The shape of the networks; weights are passed in and out.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Width o of the output.
+    hidden_dims : tuple of int
+        Widths of the hidden layers of g, the first being K.
+    """
+
+    n_outputs: int
+    hidden_dims: tuple[int, ...]
+    is_random: ClassVar[bool] = False
+    recordable: ClassVar[bool] = True
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden units."""
+        return sum(self.hidden_dims)
+
+    @cached_property
+    def _shapes(self) -> list[tuple[int, int]]:
+        """Input and output width of each layer above the first."""
+        return list(pairwise((*self.hidden_dims, self.n_outputs)))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Lengths of the pieces of ``upper``: the first layer's bias, then a matrix and a bias per layer."""
+        return [self.hidden_dims[0], *(size for a, b in self._shapes for size in (a * b, b))]
+
+    @cached_property
+    def n_upper(self) -> int:
+        """Number of parameters above the first layer, with all biases."""
+        return sum(self._sizes)
+
+    @cached_property
+    def width(self) -> int:
+        """Length o + K of a row."""
+        return self.n_outputs + self.hidden_dims[0]
+
+    def init(self, n_features: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Weights:
+        """Draw each replica's weights uniformly within ±1/√fan-in, as torch's linear layers do, from its own seed."""
+        fan_in = [n_features, *(a for a, _ in self._shapes for _ in range(2))]
+        rows, upper = [], []
+        for seed in seeds:
+            draw = torch.Generator().manual_seed(seed)
+            rows.append(uniform((n_features, self.width), n_features, draw))
+            upper.append(torch.cat([uniform((s,), f, draw) for s, f in zip(self._sizes, fan_in, strict=True)]))
+        return Weights(torch.stack(rows).to(device, dtype), torch.stack(upper).to(device, dtype))
+
+    def layers(self, weights: Weights) -> Layers:
+        """Look at weights layer by layer."""
+        pieces = weights.upper.split(self._sizes, dim=-1)
+        shaped = zip(pieces[1::2], self._shapes, strict=True)
+        matrices = [piece.unflatten(-1, shape) for piece, shape in shaped]
+        return Layers(weights.rows, matrices, [piece.unsqueeze(-2) for piece in pieces[::2]])
+
+    def is_matrix(self, like: Tensor) -> Tensor:
+        """Mark, over the flat vector, the entries that belong to matrices (those that ``gamma`` acts on) with 1."""
+        return torch.cat([like.new_full((size,), i % 2) for i, size in enumerate(self._sizes)])
+
+    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> Pass:
+        """Make a pass over so many rows."""
+        return Pass(self, n_replicas, n_rows, like, learns=learns)
+
+    def module(self, first: Tensor, upper: Tensor) -> nn.Module:
+        """Return g as linear layers with ReLU in between."""
+        layers = self.layers(Weights(first[None], upper[None]))
+        parts: list[nn.Module] = []
+        for (matrix,), (bias,) in zip([first[None], *layers.matrices], layers.biases, strict=True):
+            parts += [linear(matrix, nn.Parameter(bias[0].clone())), nn.ReLU()]
+        return nn.Sequential(*parts[:-1])
+
+
+class Pass(AnyPass):
+    """A pass through ReLU layers, with gradients in closed form."""
+
+    def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
+        super().__init__(network, n_replicas, n_rows, like, learns=learns)
+        upper = [like.new_empty(n_replicas, n_rows, size) for size in network.hidden_dims[1:]]
+        self._hidden = [self._first, *upper]  # activations; the first layer's stand in its product's place
+        self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
+        back = [self.pull.new_empty(*self.pull.shape[:2], size) for size in network.hidden_dims[1:]]
+        self._pulls = [self._first_pull, *back]  # gradient by each layer's input
+
+    def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+        """Run all replicas on the same rows of X; see the base class."""
+        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._below)
+        self._hidden[0].add_(layers.biases[0])
+        for i, h in enumerate(self._hidden):
+            if i:
+                torch.baddbmm(layers.biases[i], self._hidden[i - 1], layers.matrices[i - 1], out=h)
+            h.relu_()
+            self._kept[i] = None
+            if dropout:
+                chance = torch.rand(h.shape[1:], generator=draw, dtype=h.dtype, device=h.device)  # for all replicas
+                self._kept[i] = kept = chance.ge_(dropout).div_(1 - dropout)
+                h.mul_(kept)
+        torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
+        return self.output.add_(layers.biases[-1])
+
+    def backward_upper(self, layers: Layers, gradient: Layers) -> None:
+        """Write the gradient by everything above the rows; see the base class."""
+        above = self.slope
+        torch.sum(above, -2, keepdim=True, out=gradient.biases[-1])
+        for i in reversed(range(len(self._hidden))):
+            h, pull, kept = self._hidden[i], self._pulls[i], self._kept[i]
+            torch.bmm(h.mT, above, out=gradient.matrices[i])
+            torch.bmm(above, layers.matrices[i].mT, out=pull)
+            torch.ops.aten.threshold_backward.grad_input(pull, h, 0, grad_input=pull)  # dropout's zeros pass nothing on
+            if kept is not None:
+                pull.mul_(kept)
+            torch.sum(pull, -2, keepdim=True, out=gradient.biases[i])
+            above = pull
+
+
+def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:
+    """Return a linear layer with these weights, (inputs, outputs), without drawing others first."""
+    layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=False, device="meta")
+    layer.weight = nn.Parameter(matrix.mT.contiguous())
+    layer.bias = bias  # type: ignore[assignment]
+    return layer
+
+
+def uniform(shape: tuple[int, ...], fan_in: int, draw: torch.Generator) -> Tensor:
+    """Draw within ±1/√fan-in."""
+    return (torch.rand(shape, generator=draw, dtype=torch.float64) * 2 - 1) / float(fan_in**0.5)

@@ -1,0 +1,1 @@
+"""The path: its points, the λ to visit, the loop along them, selection rules, and refits."""

@@ -1,0 +1,163 @@
+"""Refit: train a point on its features only, without a penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from riata.network.stacked import Weights
+from riata.path.points import Point
+from riata.path.solve import points as brought
+from riata.solver.descent import Descent
+from riata.solver.problem import Problem
+from riata.solver.solve import Solver
+from riata.solver.stopping import Stopping
+
+__all__ = ["Plan", "Refit"]
+
+_NOISE = 0.1  # standard deviations of each input
+_COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
+_TRIAL = 5  # passes from each start
+_PASSES = 50  # over the training samples, where nothing says when to stop
+
+
+class Plan(NamedTuple):
+    """How to refit a point: from which of its starts, and for how many passes."""
+
+    start: int
+    n_passes: int
+
+
+class _Found(NamedTuple):
+    how: str | bool
+    point: Point
+    start: Weights  # that it was reached from, on the columns of the point
+    plan: Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Refits points of a path, whatever was refitted before.
+
+    A ``warm`` refit begins with the point's own weights and with those of the dense model, side by side, and goes on with what
+    validates better after a few passes: the point's know the features best, but have fitted the training samples for longer.
+    One from ``scratch`` begins with fresh weights.
+    """
+
+    solver: Solver  # of the path
+    stopping: Stopping
+    dense: Point
+    fresh: Callable[[], Weights]
+    everyone: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
+    plans: Callable[[int], Plan] | None = None  # by number of features, where no sample validates
+    _found: dict[float, _Found] = field(default_factory=dict)  # by λ
+
+    def __call__(self, point: Point, how: str | bool) -> Point:
+        """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
+        if not how or not point.n_selected or not point.lambda_:
+            return point
+        if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
+            self._found[point.lambda_] = self._refitted(point, how)
+        return self._found[point.lambda_].point
+
+    def plan(self, point: Point, how: str | bool) -> Plan:
+        """Return how a refit of a point was best, by its validation samples."""
+        self(point, how)
+        return self._found[point.lambda_].plan if point.lambda_ in self._found else Plan(0, 0)
+
+    @torch.inference_mode()
+    def finish(self, point: Point, how: str | bool) -> Point:
+        """Refit, then once more on training and validation samples, for twice as many passes as were best.
+
+        Inputs have a little noise, a ridge on the slopes of the network, and weights are averaged over the second half of the
+        passes. Losses stay those of the first refit: no sample was held out from the second.
+        """
+        refitted, given = self(point, how), self.solver
+        if self.everyone is None or not how or not point.n_selected:
+            return refitted
+        n_passes = max(1, refitted.best_iter)
+        start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
+        X, share = given.problem.X, self.everyone[0]
+        spread = (share @ (X - share @ X).square()).sqrt()
+        everyone = replace(given.problem, weights=self.everyone, val_weights=None, noise=_NOISE * spread)
+        problem = self._narrow(everyone, point)
+        descent = Descent(problem, given.learning_rate, given.batch_size, self._draw())
+        state = descent.state
+        zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
+        descent.enter(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.price))
+        descent.run(n_passes)
+        total = Weights(*(torch.zeros_like(part) for part in start))
+        for _ in range(n_passes):
+            descent.run(1)
+            for part, now in zip(total, state.now.weights, strict=True):
+                part.add_(now, alpha=1 / n_passes)
+        rows, upper = (part[0].cpu().numpy() for part in Solver(problem).feasible(total))
+        o = problem.network.n_outputs
+        return replace(
+            refitted,
+            weights=replace(point.weights, skip=rows[:, :o], first=rows[:, o:], upper=upper),
+            n_iters=2 * refitted.n_iters,
+        )
+
+    def _refitted(self, point: Point, how: str | bool) -> _Found:
+        """Refit from every start for some passes, and go on with the best of them; by a plan, where no sample validates."""
+        starts, best, trial = self._starts(point, how), 0, 0
+        stopping = replace(self.stopping, tol=min(_COARSER * self.stopping.tol, 0.5))
+        if self.solver.problem.val_weights is not None:
+            if len(starts.rows) > 1:
+                trial = min(_TRIAL, self.stopping.n_iters)
+                tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
+                best = int(np.argmin([new.val_loss for new in tried]))
+        elif self.plans is not None:
+            best, n_passes = self.plans(point.n_selected)
+            stopping = Stopping(n_passes, None, 0.0)
+        elif how == "warm":
+            stopping = replace(stopping, n_iters=_PASSES)
+        starts = Weights(*(part[best : best + 1] for part in starts))
+        (found,) = self._trained(point, starts, stopping)
+        return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts, Plan(best, found.best_iter))
+
+    def _trained(self, point: Point, starts: Weights, stopping: Stopping) -> list[Point]:
+        given = self.solver
+        problem = self._narrow(given.problem, point).copies(len(starts.rows))
+        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=self._draw())
+        solution = solver.minimise(starts, starts.upper.new_zeros(len(starts.rows)), stopping)
+        lambdas = np.full(len(starts.rows), point.lambda_)
+        return [
+            replace(
+                new,
+                weights=replace(new.weights, columns=point.weights.columns[new.weights.columns]),
+                selected=point.selected,
+                n_selected=point.n_selected,
+            )
+            for new in brought(problem, solution, lambdas, np.arange(len(lambdas)))
+        ]
+
+    def _draw(self) -> torch.Generator:
+        draw = self.solver.draw
+        return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
+
+    def _narrow(self, problem: Problem, point: Point) -> Problem:
+        return problem.only(torch.from_numpy(point.weights.columns).to(problem.X.device))
+
+    def _starts(self, point: Point, how: str | bool) -> Weights:
+        """Return the weights to start from, on the columns of a point, one replica for each start."""
+        columns, problem = point.weights.columns, self._narrow(self.solver.problem, point)
+        if how == "scratch":
+            fresh = self.fresh()
+            starts = Weights(fresh.rows[:, columns], fresh.upper)
+        else:
+            given = [point.weights, self.dense.weights]
+            rows = np.zeros((len(given), len(columns), problem.network.width), dtype=point.weights.first.dtype)
+            for row, weights in zip(rows, given, strict=True):
+                known = np.isin(columns, weights.columns)
+                here = np.searchsorted(weights.columns, columns[known])
+                row[known] = np.concatenate([weights.skip, weights.first], axis=1)[here]
+            upper = np.stack([weights.upper for weights in given])
+            starts = Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
+        return Solver(problem.copies(len(starts.rows))).feasible(starts)

@@ -1,0 +1,200 @@
+"""What each column shows of the target by itself, judged on training rows: whether it shows anything, and in what form."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as fdist
+
+__all__ = ["Associations", "as_counts", "effective", "measure", "of_groups"]
+
+Floats = NDArray[np.float64]
+_BINS = 8  # of a column, between which the mean of the target is compared
+_BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
+_UNSEEN, _DEAREST = 2.0, 8.0  # prices of a column without an effect of its own; one with a clear effect costs 1
+_CROWDED = 1.5  # rows per column under which the price rises: noise fits few rows as well as anything
+_ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
+_BLOCK = 256  # columns judged at a time
+_REPEATS = 10  # times a row may count on average, up to which weights are taken for counts of rows
+_WHOLE = 1e-6  # relative rounding of a whole number, also of weights in single precision
+
+
+class Associations(NamedTuple):
+    """What was seen, one entry per column."""
+
+    n_rows: float  # that it was seen in
+    chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
+    bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
+    strength: Floats  # share of the target's variance that it explains, beyond what noise would
+
+    def prices(self, dearer: Floats | float = 1.0) -> Floats:
+        """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
+
+        ``dearer`` is how many times more a column costs without an effect, for the columns that noise fits more easily.
+
+        A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
+        as others. An effect is clear if about one column of a table of noise would show as much; with heavy tails and
+        classes of a few rows, more of them do.
+        """
+        d = len(self.chance)
+        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST) * dearer
+        doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
+        return unseen ** np.clip(doubt, 0, 1)
+
+
+def as_counts(weights: Floats) -> Floats | None:
+    """Return weights as the smallest whole numbers in their ratios, or None if there are none of at most 10 on average.
+
+    Equal weights are counts of 1. What comes of weights does not depend on a factor common to all.
+    """
+    relative = weights / weights.max()
+    lightest, n = relative[relative > 0].min(), np.count_nonzero(relative)
+    for count in range(1, _REPEATS + 1):  # of the lightest row, which counts no more than the average one
+        if relative.sum() * count > _REPEATS * n * lightest:
+            return None
+        counts = relative / lightest * count
+        if np.all(np.abs(counts - np.rint(counts)) <= _WHOLE * counts):
+            return np.rint(counts)
+    return None
+
+
+def effective(weights: Floats) -> Floats:
+    """Scale weights to sum to the number of rows they stand for: their sum as counts, or else Kish's (Σw)² / Σw²."""
+    counts = as_counts(weights)
+    if counts is not None:
+        return counts
+    weights = weights / weights.max()  # squares neither overflow nor vanish
+    return weights * (weights.sum() / np.square(weights).sum())
+
+
+def measure(
+    X: NDArray[np.floating], target: Floats, weights: Floats, n_levels: NDArray[np.int64] | None = None
+) -> Associations:
+    """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
+
+    The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
+    chance about one column of a table is taken for a bent one with an effect. Weights sum to the number of rows they stand
+    for (:func:`effective`). A column of codes, with more than two levels, is compared between its levels.
+    """
+    n = float(weights.sum())
+    share = weights / weights.sum()
+    target = _centred(target, share)
+    total = share @ np.square(target)
+    target, total = target[:, total > 0], total[total > 0, None]
+    d = X.shape[1]
+    chance, bent, strength = np.ones(d), np.zeros(d, dtype=bool), np.zeros(d)
+    if n <= _BINS or not len(total):
+        return Associations(n, chance, bent, strength)
+    for start in range(0, d, _BLOCK):
+        here = slice(start, start + _BLOCK)
+        block = X[:, here].astype(np.float64)
+        missing = np.isnan(block)
+        if missing.any():
+            known = share[:, None] * ~missing
+            means = (known * np.where(missing, 0, block)).sum(axis=0) / np.maximum(known.sum(axis=0), 1e-300)
+            block = np.where(missing, means, block)
+        straight, binned, n_bins = _explained(_centred(block, share), missing, target, share)  # (o, b) twice, (b,)
+        by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
+        strength[here] = _beyond_noise(binned, total, n_bins, n)
+        bent[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * strength[here] * total.sum())
+        chance[here] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+    for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
+        chance[j], strength[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n)
+        bent[j] = False
+    return Associations(n, chance, bent, strength)
+
+
+def of_groups(
+    seen: Associations, X: NDArray[np.floating], target: Floats, weights: Floats, ids: NDArray[np.int64]
+) -> Associations:
+    """Judge groups of columns: each by its clearest column, and by a regression on all of them."""
+    share, n = weights / weights.sum(), seen.n_rows
+    target = _centred(target, share)
+    total = share @ np.square(target)
+    target, total = target[:, total > 0], total[total > 0, None]
+    sizes = np.bincount(ids)
+    found = np.full(len(sizes), np.inf)
+    np.minimum.at(found, ids, seen.chance)
+    found = np.minimum(found * sizes, 1)
+    for g in np.flatnonzero((sizes > 1) & (sizes < n / 4)) if len(total) else []:
+        block = X[:, ids == g].astype(np.float64)
+        block = _centred(np.where(np.isnan(block), 0, block), share) * np.sqrt(share)[:, None]
+        basis, spectrum, _ = np.linalg.svd(block, full_matrices=False)
+        basis = basis[:, spectrum > 1e-9 * spectrum.max(initial=0)]
+        explained = np.square(basis.T @ (target * np.sqrt(share)[:, None])).sum(axis=0)[:, None]
+        joint = _chance(explained, total, np.array([basis.shape[1] + 1]), n)[0]
+        found[g] = min(2 * min(found[g], joint), 1)
+    return Associations(n, found, np.zeros(len(found), dtype=bool), np.zeros(len(found)))
+
+
+def _between_levels(
+    codes: NDArray[np.int64], target: Floats, total: Floats, share: Floats, n: float
+) -> tuple[float, float]:
+    """Return the chance of such differences between levels, and their strength."""
+    weight = np.bincount(codes, share)
+    sums = np.array([np.bincount(codes, share * column) for column in target.T])  # (o, levels)
+    explained = np.sum(np.square(sums) / np.where(weight > 0, weight, np.inf), axis=1, keepdims=True)
+    n_means = np.array([np.count_nonzero(weight)])
+    if n <= n_means[0]:
+        return 1.0, 0.0
+    chance, strength = (judge(explained, total, n_means, n)[0] for judge in (_chance, _beyond_noise))
+    return min(float(chance), 1.0), float(strength)
+
+
+def _beyond_noise(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
+    """Return the share of the variance explained, less what noise would explain."""
+    noise = np.maximum(total - explained, 0) * (n_means - 1) / np.maximum(n - n_means, 1)
+    return np.maximum(explained - noise, 0).sum(axis=0) / total.sum()
+
+
+def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
+    """Return the chance of so much variance explained by noise, the smallest of all targets, times their number."""
+    freedom, left = np.maximum(n_means - 1, 1), np.maximum(total - explained, 1e-12 * total)
+    ratio = explained / left * (n - n_means) / freedom
+    return fdist.sf(ratio, freedom, np.maximum(n - n_means, 1)).min(axis=0) * len(total)
+
+
+def _centred(table: Floats, share: Floats) -> Floats:
+    """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish.
+
+    What is left of a constant column is rounding, which would look like an effect.
+    """
+    largest = np.abs(table).max(axis=0)
+    table = np.ldexp(table, -np.frexp(largest)[1] - 1)  # exact
+    centred = table - share @ table
+    farthest = np.abs(centred).max(axis=0)
+    return np.where(farthest > _ROUNDING, centred / np.where(farthest > 0, farthest, 1), 0)
+
+
+def _explained(
+    X: Floats, missing: NDArray[np.bool_], target: Floats, share: Floats
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return how much of the variance of each target each column explains, by a line and by bins, and the number of bins.
+
+    Missing values have a bin of their own.
+    """
+    variance = share @ np.square(X)
+    straight = np.square((share[:, None] * target).T @ X) / np.where(variance > 0, variance, np.inf)
+    bins = np.where(missing, _BINS, _bins(X, share))
+    binned, n_bins = np.zeros_like(straight), np.zeros(X.shape[1], dtype=np.int64)
+    for k in range(_BINS + bool(missing.any())):
+        inside = (bins == k) * share[:, None]  # (n, b)
+        weight = inside.sum(axis=0)
+        binned += np.square(target.T @ inside) / np.where(weight > 0, weight, np.inf)
+        n_bins += weight > 0
+    return straight, binned, n_bins
+
+
+def _bins(X: Floats, share: Floats) -> NDArray[np.int64]:
+    """Sort the entries of each column into bins of equal weight; equal entries share a bin."""
+    order = np.argsort(X, axis=0, kind="stable")
+    ordered = np.take_along_axis(X, order, axis=0)
+    below = np.cumsum(share[order], axis=0) - share[order]
+    repeats = np.zeros(X.shape, dtype=bool)
+    repeats[1:] = ordered[1:] == ordered[:-1]
+    below = np.maximum.accumulate(np.where(repeats, 0, below), axis=0)
+    bins = np.empty(X.shape, dtype=np.int64)
+    np.put_along_axis(bins, order, np.minimum((below * _BINS + 1e-9).astype(np.int64), _BINS - 1), axis=0)
+    return bins

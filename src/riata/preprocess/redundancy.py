@@ -1,0 +1,105 @@
+"""What features that are not selected are worth: what each explains, and which selected one it could stand in for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
+
+from riata.preprocess.expansion import Expansion
+
+__all__ = ["alternatives", "contributions"]
+
+Floats = NDArray[np.float64]
+_SAMPLES = 20_000  # that are enough for a regression
+_NONLINEAR = 0.03  # weight of the share of variance that bins of a feature explain
+_MOST = 5  # alternatives of one feature
+_ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
+_LEAST = 0.1  # R² under which a feature stands in for nothing
+
+
+def alternatives(
+    inputs: Floats, embedding: Expansion, scale: Floats, selected: NDArray[np.bool_], names: NDArray[np.object_]
+) -> pd.DataFrame:
+    """Return, for each selected feature, the others that predict it best.
+
+    Parameters
+    ----------
+    inputs : array of shape (n_samples, n_columns)
+        What the network sees of the features.
+    embedding, scale
+        How features became inputs. Those of a number add up to it; those of categories are predicted one by one.
+    selected : bool array of shape (n_features,)
+        The features in the model.
+    names : array of shape (n_features,)
+        What to call them.
+    """
+    Z = inputs[:: max(1, len(inputs) // _SAMPLES)].astype(np.float64)
+    Z = Z - Z.mean(axis=0)
+    columns = _columns(embedding)
+    chosen = np.flatnonzero(selected)
+    targets = [_values(Z[:, columns[i]], embedding, scale, columns[i]) for i in chosen]
+    of = np.repeat(np.arange(len(chosen)), [target.shape[1] for target in targets])
+    wanted = np.hstack([np.empty((len(Z), 0)), *targets])
+    total = np.bincount(of, np.square(wanted).sum(axis=0), len(chosen))
+    explained = np.zeros((len(chosen), len(selected)))
+    for j in np.flatnonzero(~selected):
+        basis, spectrum, _ = np.linalg.svd(Z[:, columns[j]], full_matrices=False)
+        basis = basis[:, spectrum > _ROUNDING * spectrum.max(initial=0)]
+        explained[:, j] = np.bincount(of, np.square(basis.T @ wanted).sum(axis=0), len(chosen))
+    explained /= np.where(total > 0, total, np.inf)[:, None]
+    rows = []
+    for i, found in zip(chosen, explained, strict=True):
+        best = [j for j in np.argsort(-found, kind="stable")[:_MOST] if found[j] >= _LEAST]
+        rows += [(names[i], names[j], float(found[j])) for j in best]
+    return pd.DataFrame(rows, columns=["feature", "alternative", "r2"])
+
+
+def contributions(
+    inputs: Floats, target: Floats, weights: Floats, embedding: Expansion, scale: Floats, nonlinear: Floats
+) -> Floats:
+    """Return what each feature explains of the target, by itself and beside the others, (n_features,).
+
+    |r_j| |β_j| + 0.03 b_j: r_j is the correlation of feature j with the target, β_j its coefficient in a ridge regression on
+    all standardised features, and b_j (``nonlinear``) the share of the target's variance that its bins explain. A copy of
+    another feature has a correlation but no coefficient; noise has neither. Norms are taken over outputs and levels, and
+    ``weights`` sum to the number of samples they stand for.
+    """
+    every = max(1, len(inputs) // _SAMPLES)
+    n = weights[::every].sum()
+    share = weights[::every] / n
+    columns = _columns(embedding)
+    values = [_values(inputs[::every, at].astype(np.float64), embedding, scale, at) for at in columns]
+    source = np.repeat(np.arange(len(columns)), [each.shape[1] for each in values])
+    extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
+    Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every] / np.where(extent > 0, extent, 1)))
+    total = np.square(Y).sum()
+    if not total:
+        return _NONLINEAR * nonlinear
+    spread = np.sqrt(np.square(Z).sum(axis=0))
+    Z, Y = Z / np.where(spread > 0, spread, 1), Y / np.sqrt(total)
+    doubt = min(Z.shape[1] / n, 0.9)  # of a covariance of many columns and few samples
+    coefficients = Ridge(doubt / (1 - doubt), fit_intercept=False).fit(Z, Y).coef_.reshape(Y.shape[1], -1)
+    explained = np.square(Z.T @ Y).sum(axis=1), np.square(coefficients).sum(axis=0)
+    marginal, joint = (np.bincount(source, each, len(columns)) for each in explained)
+    marginal -= (np.bincount(source) - 1) / n  # what noise explains of each further level
+    return np.sqrt(np.maximum(marginal, 0) * joint) + _NONLINEAR * nonlinear
+
+
+def _centred(table: Floats, share: Floats) -> Floats:
+    """Centre by weighted samples, and weigh samples so that sums of products are covariances."""
+    return (table - share @ table) * np.sqrt(share)[:, None]
+
+
+def _columns(embedding: Expansion) -> list[NDArray[np.int64]]:
+    """Return the positions of each feature's inputs."""
+    return np.split(np.arange(embedding.n_columns), np.cumsum(embedding.n_pieces)[:-1])
+
+
+def _values(Z: Floats, embedding: Expansion, scale: Floats, columns: NDArray[np.int64]) -> Floats:
+    """Return a feature's value, to which its pieces add up, or all of its levels."""
+    marks, run = embedding.marks[columns], (scale * embedding.width)[columns]
+    if marks.all():
+        return Z
+    return (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)

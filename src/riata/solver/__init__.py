@@ -1,0 +1,1 @@
+"""Minimise the objective at one λ, for several networks at once."""
