@@ -63,7 +63,7 @@ def start(posed: Problem) -> Weights:
 def stopping(posed: Problem) -> tuple[Stopping, Stopping]:
     """Return the rules of the estimators: when to leave the dense model, and each point after it."""
     n_iters, patience, tol = (DEFAULTS[name] for name in ("n_iters", "patience", "tol"))
-    return Stopping(n_iters[0], patience[0], tol, keep_judged=True), Stopping(
+    return Stopping(n_iters[0], patience[0], tol, keep_validated=True), Stopping(
         n_iters[1] or affordable(posed.X.numel()), patience[1], tol
     )
 

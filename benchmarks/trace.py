@@ -11,7 +11,7 @@ from benchmarks.clock import now
 from benchmarks.floor import Work
 from riata.network.stacked import Weights
 from riata.solver.descent import Descent
-from riata.solver.problem import Look
+from riata.solver.problem import Evaluation
 from riata.solver.solve import Solution, Solver
 
 _CLOSE = 1.01  # of its best validation loss: from there on the dense model counts as trained
@@ -39,7 +39,7 @@ class Trace:
         best = min(loss for _, loss in self._dense)
         return next(seconds for seconds, loss in self._dense if loss <= best * _CLOSE)
 
-    def looked(self, look: Look) -> None:
+    def looked(self, look: Evaluation) -> None:
         """Note what a descent saw, as long as it is that of the dense model."""
         if self._n_solved == 0:
             loss = look.loss if look.val_loss is None else look.val_loss
@@ -58,10 +58,10 @@ class Trace:
 def watched(device: str) -> Iterator[Trace]:
     """Watch every look and every solution inside the block."""
     trace = Trace(device)
-    look, minimise = Descent.look, Solver.minimise
+    evaluate, minimise = Descent.evaluate, Solver.minimise
 
-    def watched_look(descent: Descent) -> tuple[Look, Any]:
-        seen = look(descent)
+    def watched_look(descent: Descent) -> tuple[Evaluation, Any]:
+        seen = evaluate(descent)
         trace.looked(seen[0])
         return seen
 
@@ -70,5 +70,5 @@ def watched(device: str) -> Iterator[Trace]:
         trace.solved(solver, start, solution)
         return solution
 
-    with patch.object(Descent, "look", watched_look), patch.object(Solver, "minimise", watched_minimise):
+    with patch.object(Descent, "evaluate", watched_look), patch.object(Solver, "minimise", watched_minimise):
         yield trace

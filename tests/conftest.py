@@ -64,7 +64,7 @@ def enter(descent: Descent, weights: Weights, lambda_: float | list[float], acti
     moments = Weights(*(torch.zeros_like(m) for m in state.moments))
     lambda_ = torch.as_tensor(lambda_, dtype=weights.rows.dtype, device=weights.rows.device).expand(R)
     active = torch.ones_like(state.active) if active is None else active
-    price = descent.problem.price(lambda_, weights.rows)
+    price = descent.problem.lambdas(lambda_, weights.rows)
     descent.enter(weights, moments, torch.ones_like(state.scale), active, price)
 
 

@@ -67,11 +67,11 @@ class Groups:
         """Average over the rows of each group: (..., d) -> (..., G)."""
         return per_row if self.index is None else self.sum(per_row) / self.sizes
 
-    def spread(self, per_group: Tensor) -> Tensor:
+    def scatter(self, per_group: Tensor) -> Tensor:
         """Give each row its group's value: (..., G) -> (..., d)."""
         return per_group if self.index is None else per_group[..., self.index]
 
-    def lead(self, per_row: Tensor) -> Tensor:
+    def gather(self, per_row: Tensor) -> Tensor:
         """Take the value of each group's first row: (..., d) -> (..., G)."""
         return per_row if self.index is None else per_row[..., self.leader]
 
@@ -96,10 +96,10 @@ def prox_rows(
     """
     size = first.abs()  # (..., d, K)
     if lambda_bar is not None:
-        size = (size - groups.spread(lambda_bar).unsqueeze(-1)).clamp_min(0)
+        size = (size - groups.scatter(lambda_bar).unsqueeze(-1)).clamp_min(0)
     norm = groups.norm(skip)  # (..., G)
     beta = _root(size, norm - threshold, M, groups, guess)
-    bound = groups.spread(M * beta).unsqueeze(-1)
+    bound = groups.scatter(M * beta).unsqueeze(-1)
     return _with_norm(skip, norm, beta, groups), torch.copysign(torch.minimum(size, bound), first), beta
 
 
@@ -112,7 +112,7 @@ def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor
     one, M2 = torch.ones_like(M), M * M
     before: Tensor | None = None
     while True:
-        bound = groups.spread(M * beta).unsqueeze(-1)
+        bound = groups.scatter(M * beta).unsqueeze(-1)
         over = (size - bound).relu_()  # float arithmetic throughout: masks are several times slower
         total = groups.sum(over.sum(-1))
         count = groups.sum(over.sign_().sum(-1))
@@ -128,9 +128,9 @@ def _with_norm(skip: Tensor, norm: Tensor, beta: Tensor, groups: Groups) -> Tens
     """Rescale the skip rows to norm ``beta``; where the norm is lost to zero every direction will do and we take the first."""
     tiny = torch.finfo(norm.dtype).tiny ** 0.5  # squares of smaller numbers are not to be trusted
     if not bool((norm < tiny).any()):
-        return skip * groups.spread(beta / norm).unsqueeze(-1)
+        return skip * groups.scatter(beta / norm).unsqueeze(-1)
     lost = (norm < tiny) & (beta > norm)
-    scaled = skip * groups.spread(beta / norm.masked_fill(lost | (norm == 0), 1)).unsqueeze(-1)
+    scaled = skip * groups.scatter(beta / norm.masked_fill(lost | (norm == 0), 1)).unsqueeze(-1)
     leaders = torch.arange(skip.shape[-2], device=skip.device) if groups.index is None else groups.leader
     scaled[..., leaders, 0] = torch.where(lost, beta, scaled[..., leaders, 0])
     return scaled
@@ -293,7 +293,7 @@ def _per_group(name: str, value: float | Tensor, skip: Tensor, groups: Groups) -
         raise ValueError(f"{name} must broadcast against {tuple(skip.shape[:-1])}; got {tuple(number.shape)}") from None
     if not bool((per_row.isfinite() & (per_row >= 0)).all()):
         raise ValueError(f"{name} must be finite and non-negative; got {value}")
-    per_group = groups.lead(per_row)
-    if not torch.equal(groups.spread(per_group), per_row):
+    per_group = groups.gather(per_row)
+    if not torch.equal(groups.scatter(per_group), per_row):
         raise ValueError(f"{name} must be the same for all features of a group")
     return per_group

@@ -245,7 +245,7 @@ def test_with_hierarchy_points_are_stationary(diabetes, make_problem):
         assert (pull.numpy()[~point.selected] <= point.lambda_ * (1 + 1e-6)).all()
         lambda_ = torch.tensor([point.lambda_], dtype=torch.float64)
         further = solver.minimise(weights, lambda_, Stopping(1000, None, 0.0))
-        assert -1e-12 <= point.objective - float(further.look.objective[0]) <= 1e-4 * point.objective
+        assert -1e-12 <= point.objective - float(further.evaluation.objective[0]) <= 1e-4 * point.objective
 
 
 # Selection. Columns 0 to 2 matter.

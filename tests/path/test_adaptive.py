@@ -21,21 +21,21 @@ def started(problem, norms):
 def test_weak_features_are_dear_and_those_outside_cost_what_an_average_one_does(make_problem):
     problem = make_problem(np.eye(4), np.ones(4), adaptive=0.5, costs=np.array([1.0, 1.0, 1.0, 3.0]))
     rows = started(problem, [1.0, -4.0, 0.0, 4.0]).rows  # the mean norm of those inside is 3
-    price = problem.price(torch.tensor([2.0], dtype=torch.float64), rows)[0]
+    price = problem.lambdas(torch.tensor([2.0], dtype=torch.float64), rows)[0]
     np.testing.assert_allclose(price, [2 * 3**0.5, 2 * (3 / 4) ** 0.5, 2, 6 * (3 / 4) ** 0.5])
 
 
 def test_prices_do_not_depend_on_the_unit_of_the_weights_and_have_limits(make_problem):
     problem = make_problem(np.eye(3), np.ones(3), adaptive=2.0)
     one = torch.ones(1, dtype=torch.float64)
-    prices = [problem.price(one, started(problem, np.array([1e-9, 1.0, 2.0]) * unit).rows) for unit in (1, 1e-6)]
+    prices = [problem.lambdas(one, started(problem, np.array([1e-9, 1.0, 2.0]) * unit).rows) for unit in (1, 1e-6)]
     np.testing.assert_allclose(*prices)
     assert 1 < float(prices[0].max()) < 100
 
 
 def test_pieces_of_a_feature_have_one_price(make_problem):
     problem = make_problem(np.eye(4), np.ones(4), adaptive=0.5, groups=np.array([0, 0, 1, 1]))
-    price = problem.price(torch.ones(1, dtype=torch.float64), started(problem, [3.0, 4.0, 0.0, 1.0]).rows)
+    price = problem.lambdas(torch.ones(1, dtype=torch.float64), started(problem, [3.0, 4.0, 0.0, 1.0]).rows)
     np.testing.assert_allclose(price[0], [(3 / 5) ** 0.5, 3**0.5])
 
 
@@ -46,7 +46,7 @@ def test_without_hierarchy_a_point_is_the_lasso_with_these_prices(diabetes, make
     start = started(problem, np.linspace(0.05, 0.5, 10))
     lambda_ = torch.tensor([0.2], dtype=torch.float64)
     solution = Solver(problem).minimise(start, lambda_, Stopping(20_000, None, 1e-13))
-    price = problem.price(lambda_, start.rows)[0].numpy() / 0.2
+    price = problem.lambdas(lambda_, start.rows)[0].numpy() / 0.2
     lasso = Lasso(alpha=0.1, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X / price, y)
     np.testing.assert_allclose(solution.weights.rows[0, :, 0], lasso.coef_ / price, atol=1e-4)
 

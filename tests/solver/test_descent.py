@@ -41,7 +41,7 @@ def started(problem, **kwargs) -> Descent:
 def test_looking_does_not_change_the_way(watched):
     looked_at, alone = started(watched), started(watched)
     for _ in range(10):
-        looked_at.look()
+        looked_at.evaluate()
         for descent in (looked_at, alone):
             descent.run(1)
         for mine, theirs in zip(looked_at.state.now.weights, alone.state.now.weights, strict=True):
@@ -51,7 +51,7 @@ def test_looking_does_not_change_the_way(watched):
 def test_a_look_says_the_same_twice(watched):
     descent = started(watched)
     descent.run(5)
-    looks = [descent.look()[0] for _ in range(2)]
+    looks = [descent.evaluate()[0] for _ in range(2)]
     for name in ("loss", "penalty", "val_loss"):
         np.testing.assert_array_equal(getattr(looks[0], name), getattr(looks[1], name))
 
@@ -59,7 +59,7 @@ def test_a_look_says_the_same_twice(watched):
 def test_a_look_sees_the_losses_of_all_rows(watched):
     descent = started(watched)
     descent.run(5)
-    look = descent.look()[0]
+    look = descent.evaluate()[0]
     losses = (output_of(watched.network, descent.state.now.weights, watched.X) - watched.target).square().sum(-1)
     np.testing.assert_allclose(look.val_losses, losses, rtol=1e-12)
     np.testing.assert_allclose(look.val_loss, losses[:, N_FIT:].mean(-1), rtol=1e-12)
@@ -74,7 +74,7 @@ def pulled(descent: Descent) -> torch.Tensor:
 def test_the_pull_on_features_is_the_gradient_also_after_a_look(watched):
     descent = started(watched)
     descent.run(5)
-    descent.look()
+    descent.evaluate()
     exact = gradient_of(watched, Weights(*(w.clone() for w in descent.state.now.weights))).rows
     np.testing.assert_allclose(pulled(descent), exact, atol=1e-12)
 
@@ -91,7 +91,7 @@ def test_the_pull_on_features_is_the_gradient_of_the_whole_network_also_after_ba
     leaf = Weights(*(w.clone().requires_grad_() for w in descent.state.now.weights))
     loss = (output_of(problem.network, leaf, problem.X) - problem.target).square().sum(-1).mean()
     loss.backward()
-    np.testing.assert_allclose(descent.look()[0].loss, loss.item(), rtol=1e-12)
+    np.testing.assert_allclose(descent.evaluate()[0].loss, loss.item(), rtol=1e-12)
     np.testing.assert_allclose(pulled(descent), leaf.rows.grad, atol=1e-12)
 
 

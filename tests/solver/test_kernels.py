@@ -249,7 +249,7 @@ def judged(make_problem, form, grouped: bool) -> tuple[Descent, torch.Tensor]:
     descent = Case(2, grouped, gamma=0.1).descent(make_problem)
     descent._advance = form(descent.state)
     descent.run(4)
-    objective = torch.tensor(descent.look()[0].objective)
+    objective = torch.tensor(descent.evaluate()[0].objective)
     descent.state.reached.copy_(objective / torch.tensor([1.2, 1.01, 0.99]))
     return descent, objective
 
@@ -281,7 +281,7 @@ def test_the_forms_agree_after_falls_rises_and_steps_taken_back(make_problem, gr
             descent.run(1)
             if i % 5 == 4:
                 bar = 1 + 0.3 * torch.tensor([i % 2, 0.02, (i + 1) % 2], dtype=torch.float64)
-                descent.state.reached.copy_(torch.tensor(descent.look()[0].objective) / bar)
+                descent.state.reached.copy_(torch.tensor(descent.evaluate()[0].objective) / bar)
         assert_same(descents[0].state, descents[1].state, 1e-10)
 
 
@@ -329,7 +329,7 @@ def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(mak
         assert same(value[::2], others[name][::2], form), name
     spoilt._advance = advance
     spoilt.run(20)
-    assert (spoilt.look()[0].objective < before["reached"].numpy()).all()
+    assert (spoilt.evaluate()[0].objective < before["reached"].numpy()).all()
 
 
 @both_forms
@@ -362,7 +362,7 @@ def test_an_iterate_that_is_not_finite_leaves_no_trace_once_it_is_taken_back(mak
 def test_steps_that_lead_out_of_range_are_shortened_until_the_objective_falls(make_problem, form):
     descent = Case(learning_rate=1e100).descent(make_problem)  # the product of three layers overflows
     descent._advance = form(descent.state)
-    first = descent.look()[0].objective
+    first = descent.evaluate()[0].objective
     descent.run(1000)
     assert (descent.state.reached.numpy() < first).all()
     assert all(weights.isfinite().all() for weights in descent.state.now.weights)

@@ -118,7 +118,7 @@ def test_with_hierarchy_the_objective_has_stopped_falling_at_every_point(exact_p
         further = solver.minimise(
             as_weights(solver, point), torch.tensor([point.lambda_], dtype=torch.float64), Stopping(1000, None, 0.0)
         )
-        fall = point.objective - float(further.look.objective[0])
+        fall = point.objective - float(further.evaluation.objective[0])
         assert -1e-12 <= fall <= 1e-5 * point.objective
 
 

@@ -100,7 +100,7 @@ def test_the_closed_form_gradient_equals_autograd(make_problem, hidden, loss, ta
 
     descent = Descent(problem, 1e-3)
     enter(descent, start, 0.0)
-    np.testing.assert_allclose(descent.look()[0].loss, losses.detach(), atol=1e-12)
+    np.testing.assert_allclose(descent.evaluate()[0].loss, losses.detach(), atol=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -152,8 +152,8 @@ def test_the_objective_that_steps_are_judged_by_is_the_stated_one(make_problem, 
     descent = Descent(problem, 1e-3)
     descent._advance = form(descent.state)
     enter(descent, start, lambda_)
-    np.testing.assert_allclose(descent.look()[0].penalty, penalty, rtol=1e-12)
-    np.testing.assert_allclose(descent.look()[0].objective, objective, rtol=1e-12)
+    np.testing.assert_allclose(descent.evaluate()[0].penalty, penalty, rtol=1e-12)
+    np.testing.assert_allclose(descent.evaluate()[0].objective, objective, rtol=1e-12)
     descent.run(1)
     np.testing.assert_allclose(descent.state.reached, objective, rtol=1e-12)
 

@@ -218,7 +218,7 @@ def train(
             while passes < until:
                 stay = Stopping(min(_PASSES, until - passes), None, 0.0)
                 solution = completer.minimise(weights, weights.upper.new_zeros(1), stay)
-                weights, loss = solution.weights, float(solution.look.loss[0])
+                weights, loss = solution.weights, float(solution.evaluation.loss[0])
                 average.rows.lerp_(weights.rows, 1 - _AVERAGE)
                 average.upper.lerp_(weights.upper, 1 - _AVERAGE)
                 passes += stay.n_iters

@@ -155,7 +155,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             draw = check_random_state(self.random_state)
             seeds = draw.randint(np.iinfo(np.int32).max, size=3)
             # The rows are not kept under a name: once scaled, they would only hold memory.
-            problem, everyone = self._problem(
+            problem, all_weights = self._problem(
                 self._validation_rows(X, target, weights, X_val, y_val, int(seeds[0])),
                 ids=ids,
                 costs=costs,
@@ -163,12 +163,14 @@ class BaseLassoNet(ColumnSelector, PathModel):
             )
             solver = self._solver(problem, int(seeds[1]))
             with self._threads(solver):
-                return self._follow(solver, everyone, grid, dense, sparse, lambda: self._start(problem, int(seeds[2])))
+                return self._follow(
+                    solver, all_weights, grid, dense, sparse, lambda: self._start(problem, int(seeds[2]))
+                )
 
     def _follow(
         self,
         solver: Solver,
-        everyone: torch.Tensor | None,
+        all_weights: torch.Tensor | None,
         grid: Grid,
         dense: Stopping,
         sparse: Stopping,
@@ -192,7 +194,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self.path_ = paths[0]
         # A solver of its own holds the samples, but none of the buffers of the path.
         fresh = self._solver(problem, 0 if solver.draw is None else solver.draw.initial_seed())
-        self._refit = refit = Refit(fresh, dense, self.path_[0], start, everyone)
+        self._refit = refit = Refit(fresh, dense, self.path_[0], start, all_weights)
         self._refitted: dict[float, Point] = {}
         chosen = selection.pick(
             self.path_,
@@ -469,9 +471,9 @@ class BaseLassoNet(ColumnSelector, PathModel):
         def tensor(array: Any) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(device)
 
-        val_weights = everyone = None
+        val_weights = all_weights = None
         if n > n_fit:
-            everyone = tensor(rows.weights[None] / rows.weights.sum()) if rows.split else None
+            all_weights = tensor(rows.weights[None] / rows.weights.sum()) if rows.split else None
             val_weights = np.zeros((1, n))
             val_weights[0, n_fit:] = rows.weights[n_fit:] / rows.weights[n_fit:].sum()
         problem = Problem(
@@ -495,7 +497,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             bins = np.zeros(embedded.n_features) if seen is None else seen.strength
             inputs = problem.X[:n_fit].cpu().numpy()
             self._strength = contributions(inputs, shown, fit_weights, embedded, self._scaling.scale, bins)
-        return problem, everyone
+        return problem, all_weights
 
     def _architecture(self, n_outputs: int, seed: int, device: torch.device) -> Architecture:
         if self.network is None:

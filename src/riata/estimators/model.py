@@ -132,7 +132,7 @@ class PathModel(BaseEstimator):
         grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
         return (
             grid,
-            Stopping(n_iters[0] or 0, patience[0], tol, keep_judged=True),
+            Stopping(n_iters[0] or 0, patience[0], tol, keep_validated=True),
             Stopping(n_iters[1] or 0, patience[1], tol),
         )
 

@@ -80,7 +80,7 @@ class Hierarchy:
         self.groups, self.costs = ids, prices
         self._units: tuple[torch.device, Groups] | None = None
         units = Groups(ids, self.n_units)
-        if not torch.equal(units.spread(units.lead(prices)), prices):
+        if not torch.equal(units.scatter(units.gather(prices)), prices):
             raise ValueError("costs must be the same for all units of a group")
 
     @staticmethod
@@ -106,7 +106,9 @@ class Hierarchy:
     def selected(self) -> Tensor:
         """Mask of the units in the model, (n_units,); units that cost nothing always are."""
         units = self.units
-        return units.spread((units.norm(self.skip_rows()) > 0) | (units.lead(self.costs.to(self.skip[0].device)) == 0))
+        return units.scatter(
+            (units.norm(self.skip_rows()) > 0) | (units.gather(self.costs.to(self.skip[0].device)) == 0)
+        )
 
     @property
     def n_selected(self) -> int:
@@ -125,7 +127,7 @@ class Hierarchy:
         """Return λ Σ cost · ‖skip_j‖ over units or groups, with history, for looking at the objective."""
         units = self.units
         rows = torch.cat([self.rows(w, self.dims[0]) for w in self.skip], -1)
-        return lambda_ * (units.lead(self.costs.to(rows)) * units.norm(rows)).sum()
+        return lambda_ * (units.gather(self.costs.to(rows)) * units.norm(rows)).sum()
 
     @property
     def units(self) -> Groups:
@@ -155,7 +157,7 @@ class Hierarchy:
         hierarchy = torch.full_like(price, M)
         units = self.units
         if (size := self._common(steps)) is not None:
-            skip, first, _ = prox_rows(skip, first, units.lead(size * price), units.lead(hierarchy), units)
+            skip, first, _ = prox_rows(skip, first, units.gather(size * price), units.gather(hierarchy), units)
         else:
             skip, first = self._prox_entries(skip, first, steps, price, hierarchy)
         self._put(skip, self.skip, self.dims[0])
@@ -176,7 +178,7 @@ class Hierarchy:
                 return None
             found = own
         units = self.units
-        return found if found is None or torch.equal(units.spread(units.lead(found)), found) else None
+        return found if found is None or torch.equal(units.scatter(units.gather(found)), found) else None
 
     def _prox_entries(
         self, skip: Tensor, first: Tensor, steps: Sequence[_Step], price: Tensor, M: Tensor
@@ -194,8 +196,8 @@ class Hierarchy:
             end_to_end.join(skip, 0.0),
             end_to_end.join(first, 0.0),
             (end_to_end.join(of_skip, short), end_to_end.join(of_first, 1.0)),
-            end_to_end.units.lead(price),
-            end_to_end.units.lead(M),
+            end_to_end.units.gather(price),
+            end_to_end.units.gather(M),
         )
         return end_to_end.part(found[0], skip), end_to_end.part(found[1], first)
 

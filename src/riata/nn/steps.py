@@ -78,7 +78,7 @@ class HeavyBall(Optimizer):
             return
         squares = torch.cat([pair.rows(w.grad, axis) for w, axis in weights], -1).square().mean(-1)
         units = pair.units
-        squares = units.spread(units.mean(squares))
+        squares = units.scatter(units.mean(squares))
         for weight, axis in weights:
             per_unit = squares.repeat_interleave(weight.shape[axis] // pair.n_units)
             shape = [1] * weight.ndim

@@ -53,7 +53,7 @@ class Refit:
     stopping: Stopping
     dense: Point
     fresh: Callable[[], Weights]
-    everyone: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
+    all_weights: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
     plans: Callable[[int], Plan] | None = None  # by number of features, where no sample validates
     _found: dict[float, _Found] = field(default_factory=dict)  # by λ
 
@@ -78,14 +78,14 @@ class Refit:
         passes. Losses stay those of the first refit: no sample was held out from the second.
         """
         refitted, given = self(point, how), self.solver
-        if self.everyone is None or not how or not point.n_selected:
+        if self.all_weights is None or not how or not point.n_selected:
             return refitted
         n_passes = max(1, refitted.best_iter)
         start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
-        X, share = given.problem.X, self.everyone[0]
+        X, share = given.problem.X, self.all_weights[0]
         spread = (share @ (X - share @ X).square()).sqrt()
-        everyone = replace(given.problem, weights=self.everyone, val_weights=None, noise=_NOISE * spread)
-        problem = self._narrow(everyone, point)
+        all_weights = replace(given.problem, weights=self.all_weights, val_weights=None, noise=_NOISE * spread)
+        problem = self._narrow(all_weights, point)
         descent = Descent(problem, given.learning_rate, given.batch_size, self._draw())
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))

@@ -74,7 +74,7 @@ def follow(
     log = _Log(solver, grid, until, on_point)
     try:
         lambda_ = np.full(problem.n_replicas, grid.opening)
-        opening = replace(dense, keep_judged=False) if grid.falling else dense
+        opening = replace(dense, keep_validated=False) if grid.falling else dense
         if trained:
             opening = replace(opening, n_iters=0)
         solution = solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), opening)
@@ -185,7 +185,7 @@ def _first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
 
 def points(problem: Problem, solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> list[Point]:
     """Bring the solutions of some replicas to the host, in few transfers for all of them."""
-    look = solution.look
+    look = solution.evaluation
     if not np.isfinite(look.objective[replicas]).all():
         r = replicas[~np.isfinite(look.objective[replicas])][0]
         raise FloatingPointError(

@@ -19,7 +19,7 @@ from torch import Tensor
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
-from riata.solver.problem import Look, Problem
+from riata.solver.problem import Evaluation, Problem
 
 __all__ = ["Descent"]
 
@@ -116,11 +116,11 @@ class Descent:
                 torch.randperm(len(self._order), generator=self._draw, out=self._order)
             self._one_pass()
 
-    def priced(self, look: Look) -> Look:
+    def priced(self, look: Evaluation) -> Evaluation:
         """Bring a look at the present iterate, taken at another λ, up to date."""
         return replace(look, penalty=penalty(self.state).cpu().double().numpy())
 
-    def look(self) -> tuple[Look, NDArray[np.float64]]:
+    def evaluate(self) -> tuple[Evaluation, NDArray[np.float64]]:
         """Evaluate the objective and the validation loss at the present iterate; also return the size of the steps.
 
         ``val_losses`` of the look are valid until the next one.
@@ -129,8 +129,8 @@ class Descent:
         self._evaluate()
         loss, penalty, val_loss, scale = self._seen.to("cpu", torch.float64, copy=True).numpy()
         if self.problem.val_weights is None:
-            return Look(loss, penalty), scale
-        return Look(loss, penalty, val_loss, self._losses), scale
+            return Evaluation(loss, penalty), scale
+        return Evaluation(loss, penalty, val_loss, self._losses), scale
 
     def pull(self) -> Tensor:
         """Gradient of the loss by the product of X and the rows, at the present iterate: (R, n_fit, o + K)."""

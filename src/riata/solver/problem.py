@@ -23,7 +23,7 @@ from riata.losses import Loss
 from riata.network.stacked import Architecture
 from riata.prox import Groups
 
-__all__ = ["Look", "Problem"]
+__all__ = ["Evaluation", "Problem"]
 
 Floats = NDArray[np.float64]
 _DEAREST = 20.0  # an adaptive penalty makes a feature at most so many times dearer, or cheaper, than its cost
@@ -94,19 +94,19 @@ class Problem:
 
     def units(self, rows: Tensor) -> Tensor:
         """Which groups of which replica are in the model: (R, G). Features that cost nothing always are."""
-        return (self.groups.norm(self.skip(rows)) > 0) | (self.groups.lead(self.costs) == 0)
+        return (self.groups.norm(self.skip(rows)) > 0) | (self.groups.gather(self.costs) == 0)
 
     def selected(self, rows: Tensor) -> Tensor:
         """Which columns of which replica are in the model: (R, d)."""
-        return self.groups.spread(self.units(rows))
+        return self.groups.scatter(self.units(rows))
 
-    def price(self, lambda_: Tensor, rows: Tensor) -> Tensor:
+    def lambdas(self, lambda_: Tensor, rows: Tensor) -> Tensor:
         """λ c_j a_j of each group, (R, G), for one λ per replica and the rows that the solver starts from.
 
         a_j = (mean norm / norm_j) to the power of ``adaptive``, with the norms of the groups in the model. One that is out
         costs as much as an average one.
         """
-        price = lambda_.unsqueeze(-1) * self.groups.lead(self.costs)
+        price = lambda_.unsqueeze(-1) * self.groups.gather(self.costs)
         if not self.adaptive:
             return price
         norms = self.groups.norm(self.skip(rows))
@@ -131,7 +131,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Look:
+class Evaluation:
     """The state of affairs at one iterate: one number per replica, on the host."""
 
     loss: Floats

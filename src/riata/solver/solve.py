@@ -12,7 +12,7 @@ from torch import Tensor
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
-from riata.solver.problem import Look, Problem
+from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Stopping, Watch
 
 __all__ = ["Solution", "Solver"]
@@ -30,7 +30,7 @@ class Solution:
     """Where the solver ended."""
 
     weights: Weights
-    look: Look
+    evaluation: Evaluation
     n_iters: NDArray[np.int64]  # (R,) passes over the data
     best_iter: NDArray[np.int64]  # (R,) the pass after which these weights were reached
 
@@ -73,7 +73,7 @@ class Solver:
         self._descent: Descent | None = None
         self._passes: dict[tuple[int, int], AnyPass] = {}
         self._known: Weights | None = None  # the weights that the last pass over all rows was at
-        self._look: Look | None = None  # at these
+        self._look: Evaluation | None = None  # at these
 
     @torch.inference_mode()
     def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
@@ -88,7 +88,7 @@ class Solver:
         active = self.problem.selected(start.rows)
         if not self.active_set:
             active = torch.ones_like(active)
-        price = self.problem.groups.spread(self.problem.price(lambda_, start.rows))  # (R, d)
+        price = self.problem.groups.scatter(self.problem.lambdas(lambda_, start.rows))  # (R, d)
         spent = best = np.zeros(len(lambda_), dtype=np.int64)
         while True:
             budget = np.where(live, stopping.n_iters - spent, 0)
@@ -153,7 +153,7 @@ class Solver:
             rows = X[:, some].mT @ pull  # (R, some, o + K)
             force = groups.norm(whole.skip(rows))
             force = force + whole.M.unsqueeze(-1) * groups.sum(whole.first(rows).abs_().sum(-1))
-            out[:, some] &= groups.spread(force) > slack * price[:, some]
+            out[:, some] &= groups.scatter(force) > slack * price[:, some]
         return out
 
     def _descend(
@@ -164,16 +164,16 @@ class Solver:
         price: Tensor,
         stopping: Stopping,
         budget: NDArray[np.int64],
-    ) -> tuple[Weights, Look, Watch]:
+    ) -> tuple[Weights, Evaluation, Watch]:
         """Update the active features until each replica stops or has used up its budget; go to the best iterates."""
         features, state = self._features, descent.state
         best = Weights(weights.rows[:, features], weights.upper.clone())
         moments = Weights(self._moments.rows[:, features], self._moments.upper)
         known = self._look if weights is self._known else None
         self._known = None
-        price = descent.problem.groups.lead(price[:, features])
+        price = descent.problem.groups.gather(price[:, features])
         descent.enter(best, moments, self._scale, active[:, features], price, known=known is not None)
-        look, scale = (descent.priced(known), np.ones_like(known.loss)) if known else descent.look()
+        look, scale = (descent.priced(known), np.ones_like(known.loss)) if known else descent.evaluate()
         full = state.active.sum(-1)
         watch, passes = Watch(stopping, budget), 0
         there = np.ones_like(watch.live)  # replicas whose present iterate is their best
@@ -196,13 +196,13 @@ class Solver:
             left = int((watch.budget - watch.used)[watch.live].min())
             passes = (left % _ROUND or _ROUND) if descent.deterministic else 1
             descent.run(passes)
-            look, scale = descent.look()
+            look, scale = descent.evaluate()
         self._moments.rows[:, features] = state.moments.rows
         self._moments.upper.copy_(state.moments.upper)
         self._scale = state.scale.clamp(1, _LONG)
         if not there.all():
             descent.place(best)
-            look, _ = descent.look()
+            look, _ = descent.evaluate()
         if look.val_losses is not None:
             look = replace(look, val_losses=look.val_losses.clone())
         self._look = look

@@ -34,7 +34,7 @@ class Stopping:
     tol : float
         Leave when the objective has fallen, over 20 passes, by less than this share of its value on entering; also what
         counts as better.
-    keep_judged : bool
+    keep_validated : bool
         Keep the iterate with the best validation objective rather than the one with the lowest objective. Right for a model
         that is to predict; on the path it would let the validation rows hold back features that the penalty takes out.
     until_drop : bool
@@ -44,7 +44,7 @@ class Stopping:
     n_iters: int
     patience: int | None
     tol: float
-    keep_judged: bool = False
+    keep_validated: bool = False
     until_drop: bool = False
 
     def in_batches(self, n_batches: int) -> Stopping:
@@ -94,7 +94,7 @@ class Watch:
         """
         stopping = self.stopping
         self.used = self.used + passes * self.live
-        worth = judged if stopping.keep_judged else objective
+        worth = judged if stopping.keep_validated else objective
         better = (worth < self._worth) & self.live
         self._worth = np.where(better, worth, self._worth)
         self.best = np.where(better, self.used, self.best)

@@ -53,11 +53,11 @@ def _judge(state: State) -> tuple[Tensor, Tensor]:
 def _step_rows(state: State, size: Tensor, fresh: Tensor, moving: Tensor, back: Tensor) -> None:
     now, last, groups, o = state.now, state.last, state.groups, state.n_outputs
     gradient = torch.where(state.active.unsqueeze(-1), state.gradient.rows, 0.0)
-    average = groups.spread(groups.mean(gradient.square().mean(-1)))
+    average = groups.scatter(groups.mean(gradient.square().mean(-1)))
     moments = _blend(state.moments.rows, average, moving.unsqueeze(-1) & state.active)
-    alpha = size.unsqueeze(-1) / (groups.lead(moments).sqrt() + TINY)  # (R, G)
+    alpha = size.unsqueeze(-1) / (groups.gather(moments).sqrt() + TINY)  # (R, G)
     ahead = _extrapolate(now.weights.rows, last.weights.rows, fresh[:, None, None])
-    rows = torch.addcmul(ahead, groups.spread(alpha).unsqueeze(-1), gradient, value=-1)
+    rows = torch.addcmul(ahead, groups.scatter(alpha).unsqueeze(-1), gradient, value=-1)
     M = state.M.unsqueeze(-1).expand_as(alpha)
     skip, first, norms = prox_rows(rows[..., :o], rows[..., o:], alpha * state.price, M, groups, guess=now.norms)
     new = torch.where(moving[:, None, None], torch.cat([skip, first], -1), now.weights.rows)
