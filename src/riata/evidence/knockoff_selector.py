@@ -412,7 +412,7 @@ def _unclear(
     target = pd.get_dummies(y).to_numpy() if classes else np.asarray(y).reshape(len(both), -1)
     share = marginal.effective(np.ones(len(both)) if weights is None else weights)
     seen = marginal.measure(both, target.astype(np.float64), share)
-    chance = marginal.of_groups(seen, both, target.astype(np.float64), share, ids).chance
+    chance = marginal.of_groups(seen, both, target.astype(np.float64), share, ids).p_values
     return words & (chance * len(chance) > 1)
 
 
