@@ -31,7 +31,7 @@ from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stopping import LONGEST, Stopping, affordable
 
-__all__ = ["Checked", "Prepared", "Settings", "Solved", "prepare", "solve"]
+__all__ = ["Checked", "Prepared", "Settings", "Solved", "iterations", "prepare", "solve"]
 
 Floats = NDArray[np.float64]
 _BATCH, _SMALL = 256, 2000  # samples of an update; samples below which an update takes all
@@ -240,7 +240,7 @@ def solve(prepared: Prepared, settings: Settings) -> Solved:
     """Solve the path of a prepared problem."""
     problem, seed = prepared.problem, prepared.seeds[0]
     solver = settings.solver(problem, seed)
-    dense, sparse = _iterations(settings, solver, prepared)
+    dense, sparse = iterations(settings, solver, prepared)
     with enough_threads(solver):
         weights, trained = _start(prepared, settings, solver, dense)
         with PathProgress(_n_features(prepared), until=settings.until, shown=settings.verbose) as progress:
@@ -264,7 +264,7 @@ def _n_features(prepared: Prepared) -> int:
     return prepared.preprocessing.expansion.n_features
 
 
-def _iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[Stopping, Stopping]:
+def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[Stopping, Stopping]:
     """Return when to leave the dense model and other points, with as many iterations as suit the table if none are given."""
     dense, sparse = settings.dense, settings.sparse
     n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit // solver.batch_size)
