@@ -17,7 +17,6 @@ from riata import check
 from riata.estimators.fitting import Checked, Settings, Solved, prepare, solve
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
-from riata.estimators.training import Training
 from riata.losses.targets import Target
 from riata.network import user
 from riata.network.export import FittedModule
@@ -37,23 +36,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(repr=False, eq=False)
 class BaseLassoNet(ColumnSelector, PathModel):
-    """The parameters that all of them have, and the steps of a fit."""
+    """The steps of a fit."""
 
-    hidden_dims: Any = (100,)
     _: KW_ONLY
-    M: Any = 10.0
     preprocessing: str | None = "auto"
-    adaptive: float | str = "auto"
-    lambda_seq: Any = None
-    training: Training | None = None
-    val_size: float = 0.2
-    feature_groups: Any = None
-    feature_costs: Any = None
-    n_features_to_select: int | None = None
-    select: str | float = "1se"
-    refit: str | bool = "warm"
-    verbose: int = 0
-    random_state: Any = None
 
     # What a subclass defines.
 

@@ -19,7 +19,7 @@ from riata.completion import Completer, FilledPoint, Gaps, Trained, soft_impute
 from riata.completion.known import hold_out, learn
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel, PathSettings
-from riata.estimators.training import Stages, Training
+from riata.estimators.training import Stages
 from riata.network.stacked import Network
 from riata.path import selection
 from riata.path.points import Path, Point
@@ -115,18 +115,10 @@ class LassoNetImputer(TransformerMixin, PathModel):
     keep_empty_features: bool = False
     hide: float = 0.2
     columns: Any = None
-    M: float = 10.0
     adaptive: float | str = 0.0
-    lambda_seq: Any = None
-    training: Training | None = None
     val_size: float = 0.1
-    feature_groups: Any = None
-    feature_costs: Any = None
-    n_features_to_select: int | None = None
     select: str | float = "best"
     refit: str | bool = "scratch"
-    verbose: int = 0
-    random_state: Any = None
 
     _stages: ClassVar[Stages] = Stages(n_iters=(1500, None), patience=(150, 10), tol=1e-3)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,20 +35,33 @@ class PathSettings(NamedTuple):
     adaptive: float  # exponent
 
 
-class PathModel(BaseEstimator):
-    """A model that is at one point of a path and can move to others."""
+class _Fitted:
+    """Attributes of a fitted model."""
 
-    M: Any
-    adaptive: Any
-    lambda_seq: Any
-    n_features_to_select: Any
-    refit: Any
-    select: Any
-    training: Training | None
-    val_size: Any
     n_features_in_: int
     path_: Path
     point_: Point
+
+
+@dataclass(repr=False, eq=False)
+class PathModel(_Fitted, BaseEstimator):
+    """A model that is at one point of a path and can move to others."""
+
+    hidden_dims: Any = (100,)
+    _: KW_ONLY
+    M: Any = 10.0
+    adaptive: float | str = "auto"
+    lambda_seq: Any = None
+    training: Training | None = None
+    val_size: float = 0.2
+    feature_groups: Any = None
+    feature_costs: Any = None
+    n_features_to_select: int | None = None
+    select: str | float = "1se"
+    refit: str | bool = "warm"
+    verbose: int = 0
+    random_state: Any = None
+
     _stages: ClassVar[Stages] = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-4)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
