@@ -503,7 +503,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if self.network is None:
             return Network(n_outputs, check.hidden_dims(self.hidden_dims))
         dtype = getattr(torch, self.dtype)
-        return user.adopt(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
+        return user.build(self.network, self._embedding.n_columns, n_outputs, seed, dtype, device)
 
     def _screened(self, rows: Rows) -> marginal.Associations | None:
         """Measure what each column shows of the target by itself; None where it is not to count."""
