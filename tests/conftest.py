@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_diabetes
 
+from riata import Training
 from riata.losses import Loss, SquaredError
 from riata.network.stacked import Network, Weights
 from riata.prox import Groups
@@ -29,6 +31,12 @@ def seeded() -> None:
 def rng() -> np.random.Generator:
     """A stream of its own for each test: what others draw, and in which order they run, changes nothing."""
     return np.random.default_rng(1)
+
+
+def with_training(**given: Any) -> dict[str, Any]:
+    """Return parameters of an estimator, with those of its training where they belong."""
+    inside = {name: given.pop(name) for name in Training().get_params() if name in given}
+    return given | ({"training": Training(**inside)} if inside else {})
 
 
 def standardised(array: np.ndarray) -> np.ndarray:

@@ -170,7 +170,8 @@ def _days(column: Any) -> pd.Series:
         column = pd.to_timedelta(column) if lasts else pd.to_datetime(column)
     if not pd.api.types.is_timedelta64_dtype(column):
         column = (column.dt.tz_convert(None) if column.dt.tz is not None else column) - pd.Timestamp("1970-01-01")
-    return (column / pd.Timedelta(days=1)).astype(np.float64)
+    days: pd.Series = (column / pd.Timedelta(days=1)).astype(np.float64)
+    return days
 
 
 def _replaced(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:

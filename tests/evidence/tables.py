@@ -7,15 +7,11 @@ from sklearn.base import is_regressor
 from sklearn.linear_model import LinearRegression
 
 from riata.evidence import permutation_importance
+from tests.conftest import with_training
 
-QUICK = {
-    "preprocessing": "standard",
-    "hidden_dims": (8,),
-    "M": 1.0,
-    "path_multiplier": 1.5,
-    "n_iters": (200, 50),
-    "random_state": 0,
-}
+QUICK = with_training(
+    preprocessing="standard", hidden_dims=(8,), M=1.0, path_multiplier=1.5, n_iters=(200, 50), random_state=0
+)
 D = 6
 NAMES = [f"gene {j}" for j in range(D)]
 

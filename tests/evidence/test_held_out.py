@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from riata import LassoNetAutoencoder, LassoNetRegressor
 from riata.evidence import held_out, holdout_p_values, permutation_importance
+from tests.conftest import with_training
 from tests.evidence.tables import (
     NAMES,
     D,
@@ -137,7 +138,11 @@ def test_a_model_must_be_fitted_and_predict(models, measure):
         measure(StandardScaler().fit(X_fit), X_out, y_out)
     with pytest.raises(ValueError, match="a classifier or a regressor; got LassoNetAutoencoder"):
         measure(
-            LassoNetAutoencoder(hidden_dims=(2,), lambda_seq=(1.0,), n_iters=5, select="best").fit(X_fit), X_out, y_out
+            LassoNetAutoencoder(**with_training(hidden_dims=(2,), lambda_seq=(1.0,), n_iters=5, select="best")).fit(
+                X_fit
+            ),
+            X_out,
+            y_out,
         )
     with pytest.raises(ValueError, match="predict_proba; wrap LinearSVC"):
         measure(LinearSVC().fit(X_fit, label_fit), X_out, label_out)

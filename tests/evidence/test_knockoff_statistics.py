@@ -15,6 +15,7 @@ from riata import LassoNetRegressor
 from riata.evidence import KnockoffSelector, inner, knockoff_statistics, knockoffs
 from riata.evidence.gaussian import learn
 from riata.evidence.knockoff_statistics import Columns, Comparison
+from tests.conftest import with_training
 from tests.evidence.thirty_columns import FEW_VALUES, NOTHING, PAIRS, QUICK, TRUE, X, lasso, y
 
 
@@ -174,7 +175,9 @@ def test_a_category_of_noise_has_no_large_statistic_and_a_true_one_has():
         y = X[list("abcd")].sum(axis=1) + rng.standard_normal(250)
         means = pd.Series(2 * rng.standard_normal(40), index=[f"T{i}" for i in range(40)])
         for name, target in (("noise", y), ("true", y + X["town"].map(means))):
-            selector = KnockoffSelector(LassoNetRegressor((10,), path_multiplier=1.2), fdr=0.5, random_state=seed)
+            selector = KnockoffSelector(
+                LassoNetRegressor(**with_training(hidden_dims=(10,), path_multiplier=1.2)), fdr=0.5, random_state=seed
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of 0/1 columns
                 statistics[name].append(selector.fit(X, target).statistics_[-1])

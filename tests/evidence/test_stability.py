@@ -17,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from riata import LassoNetClassifier, LassoNetRegressor, StabilitySelector
 from riata.evidence import bounds, halves
 from riata.evidence.stability import _ranks
+from tests.conftest import with_training
 
-QUICK = {"hidden_dims": (4,), "path_multiplier": 1.3}
+QUICK = with_training(hidden_dims=(4,), path_multiplier=1.3)
 NONE_TAKEN = pytest.mark.filterwarnings("ignore:no feature was taken:UserWarning")
 
 # Bounds.
@@ -299,7 +300,9 @@ def test_noise_with_many_levels_is_taken_no_more_often_than_noise_in_numbers():
         X = pd.DataFrame(rng.standard_normal((300, 11)), columns=list("abcdefghijk"))
         X["town"] = [f"T{i}" for i in rng.integers(0, 100, 300)]
         y = 2 * X["a"] + X["b"] + rng.standard_normal(300)
-        selector = StabilitySelector(LassoNetRegressor((10,), path_multiplier=1.2), n_features=3, n_resamples=10)
+        selector = StabilitySelector(
+            LassoNetRegressor(**with_training(hidden_dims=(10,), path_multiplier=1.2)), n_features=3, n_resamples=10
+        )
         found = selector.set_params(random_state=seed).fit(X, y).frequencies_
         assert found[:2].tolist() == [1, 1]
         frequencies.append(found[-1])

@@ -8,8 +8,9 @@ from scipy.linalg import toeplitz
 from sklearn.linear_model import LassoCV
 
 from riata.evidence import KnockoffSelector
+from tests.conftest import with_training
 
-QUICK = {"hidden_dims": (4,), "M": 1.0, "preprocessing": "standard", "path_multiplier": 1.3, "n_iters": (60, 10)}
+QUICK = with_training(hidden_dims=(4,), M=1.0, preprocessing="standard", path_multiplier=1.3, n_iters=(60, 10))
 NOTHING = pytest.mark.filterwarnings("ignore:nothing is selected")
 FEW_VALUES = pytest.mark.filterwarnings("ignore:.* different values")
 

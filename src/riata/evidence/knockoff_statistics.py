@@ -100,8 +100,8 @@ def _unassociated_categories(comparison: Comparison, both: Floats, ids: Ids) -> 
     target = pd.get_dummies(y).to_numpy() if classes else np.asarray(y).reshape(len(both), -1)
     target = target.astype(np.float64)
     share = marginal.effective(np.ones(len(both)) if weights is None else weights)
-    chance = marginal.of_groups(marginal.measure(both, target, share), both, target, share, ids).chance
-    return categorical & (chance * len(chance) > 1)
+    p = marginal.of_groups(marginal.measure(both, target, share), both, target, share, ids).p_values
+    return categorical & (p * len(p) > 1)
 
 
 def _adapted(estimator: Any, columns: Columns, ids: Ids, rng: np.random.Generator) -> Any:

@@ -83,9 +83,9 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from riata import LassoNetClassifier, StabilitySelector
+    >>> from riata import LassoNetClassifier, StabilitySelector, Training
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> estimator = LassoNetClassifier(hidden_dims=(10,), path_multiplier=1.1)
+    >>> estimator = LassoNetClassifier(hidden_dims=(10,), training=Training(path_multiplier=1.1))
     >>> selector = StabilitySelector(estimator, n_resamples=10, random_state=0).fit(X, y)
     >>> selector.transform(X).shape[1] == selector.n_selected_
     True

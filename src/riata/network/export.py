@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from riata.network.stacked import Architecture, SparseWeights, linear
-from riata.preprocess.expansion import Expansion
+from riata.preprocess.prepare import Preprocessing
 from riata.preprocess.scaling import Scaling
 
 
@@ -40,20 +40,20 @@ class FittedModule(nn.Module):
         self,
         weights: SparseWeights,
         network: Architecture,
-        embedding: Expansion,
-        scaling: Scaling,
+        preprocessing: Preprocessing,
         target_scaling: Scaling,
     ):
         super().__init__()
+        expansion, scaling = preprocessing.expansion, preprocessing.scaling
         tables = {
-            "source": embedding.source,
-            "low": embedding.low,
-            "width": embedding.width,
-            "floor": embedding.floor,
-            "ceiling": embedding.ceiling,
-            "median": embedding.median[embedding.source],
-            "unit": embedding.unit[embedding.source],
-            "marks": embedding.marks,
+            "source": expansion.source,
+            "low": expansion.low,
+            "width": expansion.width,
+            "floor": expansion.floor,
+            "ceiling": expansion.ceiling,
+            "median": expansion.median[expansion.source],
+            "unit": expansion.unit[expansion.source],
+            "marks": expansion.marks,
             "center": scaling.center,
             "scale": np.where(scaling.scale > 0, scaling.scale, np.inf),
             "target_center": target_scaling.center,
@@ -61,8 +61,8 @@ class FittedModule(nn.Module):
         }
         for name, values in tables.items():
             self.register_buffer(name, torch.tensor(values))
-        self._trivial, self._limit = embedding.trivial, scaling.limit
-        skip, first = (_wide(part, weights.columns, embedding.n_columns) for part in (weights.skip, weights.first))
+        self._trivial, self._limit = expansion.trivial, scaling.limit
+        skip, first = (_wide(part, weights.columns, expansion.n_columns) for part in (weights.skip, weights.first))
         self.skip = linear(skip)
         self.network = network.module(first, torch.from_numpy(weights.upper.astype(np.float64)))
 
