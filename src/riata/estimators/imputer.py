@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, completion, threads
-from riata.completion import Completer, FilledPoint, Gaps, Trained, soft_impute
-from riata.completion.known import hold_out, learn
+from riata.completion import Completer, FilledPoint, Gaps, Trained, Trainer, soft_impute
+from riata.completion.table import hold_out, prepare
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel, PathSettings
 from riata.estimators.training import Stages
@@ -155,7 +155,9 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     def _prepare(self, table: Table, known: Mask, held_out: Floats, settings: PathSettings) -> Gaps:
         """Scale the table by the entries to learn from."""
         training = settings.training
-        self._known, gaps = learn(table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device())
+        self._known, gaps = prepare(
+            table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device()
+        )
         self._empty = ~known.any(axis=0)
         self._fit_indicator(known)
         return gaps
@@ -167,7 +169,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             training = self._training(gaps, settings, seeds, progress)
             completer, trained = training.run(self._inputs())
             first = self._trained(training, completer, trained)
-            weights, multiplier = completion.row_weights(gaps), settings.grid.multiplier
+            weights, multiplier = completion.val_weights(gaps), settings.grid.multiplier
             if self.columns is not None or first.n_selected <= until:
                 self.path_ = Path([first], multiplier=multiplier, val_weights=weights)
                 return first if self.columns is not None else self._select()
@@ -178,11 +180,11 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             (path,) = solve_path(
                 completer, trained.weights, settings.grid, there, sparse, until=until, on_point=progress
             )
-            judged = completion.judge(path[1:], self._network, gaps, first)
-            self.path_ = Path([first, *judged], multiplier=multiplier, val_weights=weights)
+            evaluated = completion.evaluate_path(path[1:], self._network, gaps, first)
+            self.path_ = Path([first, *evaluated], multiplier=multiplier, val_weights=weights)
             return self._refitted(self._select(), training)
 
-    def _refitted(self, point: Point, training: completion.Training) -> Point:
+    def _refitted(self, point: Point, training: Trainer) -> Point:
         """Train for the columns of a point alone."""
         if not self.refit or not point.lambda_ or not point.n_selected:
             return point
@@ -296,15 +298,13 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
         return table, known
 
-    def _training(
-        self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress
-    ) -> completion.Training:
+    def _training(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress) -> Trainer:
         """Check what concerns single columns, and put together all that training takes."""
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
-        return completion.Training(
+        return Trainer(
             self._network,
             gaps,
             _linear(gaps),
@@ -317,7 +317,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             learning_rate=float(settings.training.learning_rate),
             stopping=settings.dense,
             seeds=seeds,
-            on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
+            on_evaluation=lambda row: progress.train(row.n_iters, row.val_error),
         )
 
     def _inputs(self) -> NDArray[np.int64]:
@@ -348,9 +348,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             return self.path_[0]
         return selection.select(self.path_, self.n_features_to_select, self.select, stacklevel=4)
 
-    def _trained(
-        self, training: completion.Training, completer: Completer, trained: Trained, lambda_: float = 0.0
-    ) -> FilledPoint:
+    def _trained(self, training: Trainer, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""
         self._history = trained.history
         return training.point(completer, trained, lambda_)
@@ -373,5 +371,5 @@ def _linear(gaps: Gaps) -> Floats | None:
     """Return what Soft-Impute knows of the columns, unless there are so many that their covariances alone take gigabytes."""
     if gaps.values.shape[1] > _WIDEST:
         return None
-    values, judged = (table.cpu().double().numpy() for table in (gaps.values, gaps.judged))
-    return soft_impute.precision(values, gaps.known.cpu().numpy(), judged)
+    values, validation = (table.cpu().double().numpy() for table in (gaps.values, gaps.validation))
+    return soft_impute.precision(values, gaps.observed.cpu().numpy(), validation)
