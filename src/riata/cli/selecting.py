@@ -23,6 +23,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
+from riata import plot
 from riata.cli import evidence
 from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence
@@ -57,7 +58,6 @@ from riata.cli.output import (
 from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
 from riata.evidence.curves import brief
 from riata.files import Table, extreme_target, prepare, read, unlike_training
-from riata.plot import plot_cross_validation, plot_stability, summary_figure
 
 Model = LassoNetClassifier | LassoNetRegressor
 Scores = dict[str, dict[str, float]]
@@ -215,7 +215,7 @@ def _gather(result: _Result, fit: Rows) -> dict[str, bytes]:
         halves = evidence.stability(table, fit, job)
         found = replace(found, stability=halves)
         files["stability.csv"] = halves.frame.to_csv(index=False).encode()
-        files["stability.png"] = _png(plot_stability(halves.selector).figure)
+        files["stability.png"] = _png(plot.stability(halves.selector).figure)
         write(job.out, files | _tables(result, found))
         evidence.show_stability(job.console, halves, set(result.chosen["name"]))
     if job.fdr is not None:
@@ -310,11 +310,11 @@ def _files(result: _Result) -> dict[str, bytes]:
         "columns.csv": table.kinds.to_csv(index=False).encode(),
         "interactions.csv": model.interactions_.to_csv(index=False).encode(),
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
-        "path.png": _png(summary_figure(model, list(table.X.columns))),
+        "path.png": _png(plot.summary_figure(model, list(table.X.columns))),
     }
     if result.job.cv is not None:
         files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
-        files["cv.png"] = _png(plot_cross_validation(model).figure)
+        files["cv.png"] = _png(plot.cv(model).figure)
     return files
 
 
