@@ -22,7 +22,7 @@ import riata
 from riata import cli
 from riata.cli import selecting
 from riata.cli.output import SHOWN, as_json, write
-from riata.files import Asked, TableError, prepare, read
+from riata.files import ColumnOptions, TableError, prepare, read
 
 FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 
@@ -323,7 +323,7 @@ def test_an_identifier_is_left_out_unless_it_is_asked_for(tmp_path):
     columns = pd.read_csv(tmp_path / "out" / "columns.csv") if select(file, tmp_path / "out").exit_code == 0 else None
     assert columns["use"].iloc[-1] == "left out; keep it with --categorical 'the id'"
     assert "the id" not in prepare(read(file), "y").X
-    assert "the id" in prepare(read(file), "y", asked=Asked(categorical=("the id",))).X
+    assert "the id" in prepare(read(file), "y", options=ColumnOptions(categorical=("the id",))).X
 
 
 def test_values_of_other_types_are_refused(tmp_path):

@@ -18,11 +18,11 @@ _REMARKS = 30  # columns with something to say about them
 def show_columns(console: Console, table: Table, file: str) -> None:
     """Print one row for each column, or for those that something is to be said of where there are many."""
     n, d = len(table.y), sum(column.used for column in table.columns)
-    how = f" ({table.how})" if table.how else ""
+    how = f" ({table.file_format})" if table.file_format else ""
     say(console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {table.target!r}")
     listed = list(table.columns)
     if len(listed) > _SHOWN:
-        listed = [column for column in listed if column.remarkable]
+        listed = [column for column in listed if column.has_remarks]
     printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)
     for column in listed[:_REMARKS]:
         printed.add_row(*(Text(part) for part in (column.name, column.kind, column.holds, column.use)))

@@ -16,7 +16,7 @@ from riata.cli.output import SHOWN, Job, number_table, say
 from riata.estimators import LassoNetClassifier, LassoNetRegressor
 from riata.evidence import KnockoffSelector, StabilitySelector, bounds, feature_effects, permutation_importance
 from riata.evidence.knockoffs import fewest
-from riata.files import Table, TableError, counted, shown, some
+from riata.files import Table, TableError, as_text, counted, first_few
 from riata.plot import score_name
 
 Rows = NDArray[np.int64]
@@ -94,7 +94,7 @@ def _check_classes(y: NDArray[Any], option: str, fewest_rows: int, remedy: str) 
     counts = pd.Series(y).value_counts()
     rare = counts[counts < fewest_rows]
     if len(rare):
-        listed = some([f"{shown(label)} ({count})" for label, count in rare.items()])
+        listed = first_few([f"{as_text(label)} ({count})" for label, count in rare.items()])
         raise TableError(
             f"{option} needs {fewest_rows} rows of every class among the {len(y)} that are fitted; there are fewer of "
             f"{listed}: {remedy}, or merge rare classes"

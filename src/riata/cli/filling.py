@@ -47,10 +47,10 @@ from riata.files import (
     counted,
     encode,
     ending_of,
+    first_few,
     prepare_to_fill,
     read,
     read_text,
-    some,
 )
 
 HIDDEN = 0.1  # share of the known entries that are hidden on purpose
@@ -228,9 +228,9 @@ def _doubts(X: pd.DataFrame, errors: pd.DataFrame, *, every: bool) -> list[str]:
     blank = X.isna()[errors.loc[errors["input"], "column"]].all(axis=1) & X.isna().any(axis=1)
     notes = []
     if len(no_better):
-        notes.append(f"no better than the mean of the column: {some([repr(name) for name in no_better])}")
+        notes.append(f"no better than the mean of the column: {first_few([repr(name) for name in no_better])}")
     if len(unchecked):
-        names = some([repr(name) for name in unchecked])
+        names = first_few([repr(name) for name in unchecked])
         notes.append(f"not checked, as {FEW} entries or fewer are known: {names}")
     if blank.any():
         rows = counted(int(blank.sum()), "row")
@@ -256,7 +256,7 @@ def _summary(
             "numbers": table.X.shape[1],
             "with_gaps": int((errors["gaps"] > 0).sum()),
             "empty": list(table.empty),
-            "passed_through": list(table.passed),
+            "passed_through": list(table.unused),
         },
         "gaps": table.n_gaps,
         "estimator": type(model).__name__,

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 import riata
-from riata.files import Asked, Reading, TableError
+from riata.files import ColumnOptions, ReadOptions, TableError
 from riata.jobs import ReplicaError
 
 SHOWN = 15  # rows of a printed table; the files hold all
@@ -121,17 +121,17 @@ def at_most(k: int | None, n: int, what: str) -> int | None:
     return k
 
 
-def reading(sep: str | None, decimal: str | None, na: Names, skip: int) -> Reading:
+def reading(sep: str | None, decimal: str | None, na: Names, skip: int) -> ReadOptions:
     """Check how a file is to be read."""
     words = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
-    return Reading(sep if sep is None else words.get(sep, sep), decimal, tuple(na or ()), skip)
+    return ReadOptions(sep if sep is None else words.get(sep, sep), decimal, tuple(na or ()), skip)
 
 
-def asked(categorical: Names, numeric: Names, dates: Names, drop: Names) -> Asked:
+def asked(categorical: Names, numeric: Names, dates: Names, drop: Names) -> ColumnOptions:
     """Return what a user says of columns."""
-    return Asked(*(tuple(names or ()) for names in (categorical, numeric, dates, drop)))
+    return ColumnOptions(*(tuple(names or ()) for names in (categorical, numeric, dates, drop)))
 
 
 def widths(text: str) -> tuple[int, ...]:
