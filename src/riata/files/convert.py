@@ -24,7 +24,7 @@ _GROUPED = {  # three digits between separators of thousands
     ".": re.compile(rf"[+-]?\d{{1,3}}([,'{_SPACES}]\d{{3}})+(\.\d*)?"),
     ",": re.compile(rf"[+-]?\d{{1,3}}([.'{_SPACES}]\d{{3}})+(,\d*)?"),
 }
-# Numbers in which one sign can only stand before decimals, or the other only between thousands; 1,234 is ambiguous.
+# Numbers in which one sign can only be the decimal sign, or the other only separate thousands; 1,234 is ambiguous.
 _CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}|\d+,(\d{1,2}|\d{4,})|(0|\d{4,}),\d+)")
 _CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d+\.(\d{1,2}|\d{4,})|(0|\d{4,})\.\d+)")
 

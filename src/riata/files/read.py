@@ -24,7 +24,7 @@ FEATHER = (".feather", ".arrow")
 EXCEL = (".xlsx",)
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
-_TITLE = "; if names stand below a title, give --skip with the number of rows above them"
+_TITLE = "; if names are below a title, give --skip with the number of rows above them"
 _SAMPLE = 200  # lines from which the separator and the decimal sign are detected
 
 

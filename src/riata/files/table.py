@@ -81,7 +81,7 @@ def read_table(
     na: Sequence[str] = (),
     skip: int = 0,
 ) -> Table:
-    r"""Read a table from a file as ``riata select`` does, and say what each of its columns holds.
+    r"""Read a table from a file as ``riata select`` does, and determine what each of its columns holds.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def read_table(
     task : {"auto", "classification", "regression"}
         Whether the target holds classes or a quantity.
     categorical, numeric, dates : sequence of str
-        Columns to take as categories, as numbers or as dates, whatever they look like.
+        Columns to take as categories, as numbers or as dates, whatever would be inferred.
     drop : sequence of str
         Columns to leave out.
     sep, decimal : str, optional
