@@ -16,7 +16,7 @@ from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 from experiments import data
 from experiments.cells import Cell, Options, Result, Store
 from experiments.page import Picture, Section, Table, columns, error, mean, names, number
-from riata import LassoNetClassifierCV
+from riata import LassoNetClassifierCV, Training
 from riata.preprocess import scaling
 
 _NOISE = 30  # columns that are added to breast cancer
@@ -113,7 +113,7 @@ Found = tuple[NDArray[np.bool_], dict[str, Any]]  # the features, and what is kn
 
 def riata(X: NDArray, y: NDArray, folds: Folds, cell: Cell) -> Found:
     """Choose by the rule of one standard error; all else by default. Folds are worked on side by side."""
-    common = {"cv": folds, "device": "cpu", "n_jobs": cell["jobs"], "random_state": cell.seed}
+    common = {"cv": folds, "n_jobs": cell["jobs"], "random_state": cell.seed, "training": Training(device="cpu")}
     model = LassoNetClassifierCV((cell["units"],), M=_M, **common)
     results = model.fit(X, y).cv_results_
     scores = results.filter(regex=r"^split\d+_test_score$").to_numpy()  # (points, folds)

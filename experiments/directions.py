@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import lasso_path
 
 from experiments.protocol import Split, widths
-from riata import LassoNetRegressor, Path, Point, lassonet_path
+from riata import LassoNetRegressor, Path, Point
+from riata.estimators.fitting import Prepared, Settings, iterations, prepare
 from riata.network.stacked import SparseWeights
 from riata.path.points import mean_and_error
+from riata.path.solve import points
 
 Predict = Callable[[Point, NDArray], NDArray]
 
@@ -28,9 +32,25 @@ def sparse_to_dense(parts: Split, seed: int) -> tuple[Path, Predict]:
     """Go down the λ of the other path, and on: from this side features come in at smaller λ than they leave at."""
     path, predict = dense_to_sparse(parts, seed)
     below = np.geomspace(path.lambdas[1] / 100, path.lambdas[1], 100, endpoint=False)
-    settings = {**_settings(parts, seed), "lambda_seq": np.append(below, path.lambdas[1:])}
-    val = {"X_val": parts.val.X, "y_val": parts.val.y}
-    return lassonet_path(*parts.fit, "regression", direction="sparse-to-dense", **val, **settings), predict
+    model = LassoNetRegressor(**_settings(parts, seed))
+    settings = model._settings()
+    prepared = prepare(model._check(*parts.fit, None, parts.val.X, parts.val.y), settings)
+    return _downwards(prepared, settings, np.append(below, path.lambdas[1:])), predict
+
+
+def _downwards(prepared: Prepared, settings: Settings, lambdas: NDArray[np.float64]) -> Path:
+    """Solve a path from its largest λ to the dense model; features have to come in, so all stay in the arithmetic."""
+    problem = prepared.problem
+    solver = settings.solver(problem, prepared.seeds[0])
+    solver.active_set = False
+    dense, sparse = iterations(settings, solver, prepared)
+    weights, found = solver.feasible(prepared.start()), []
+    for lambda_ in [*lambdas[::-1], 0.0]:
+        stopping = replace(dense, keep_validated=False) if not found else sparse if lambda_ else dense
+        solution = solver.minimise(weights, torch.tensor([lambda_]).to(problem.X), stopping)
+        weights = solution.weights
+        found += points(problem, solution, np.array([lambda_]), np.array([0]))
+    return Path(found[::-1], val_weights=problem.held_out[0][1])
 
 
 def _settings(parts: Split, seed: int) -> dict[str, Any]:
@@ -49,11 +69,11 @@ def lasso(parts: Split, seed: int) -> tuple[Path, Predict]:
 
     n_val = len(parts.val.y)
     equal = np.full(n_val, 1 / n_val)
-    points = []
+    found = []
     for alpha, coefficient in zip(alphas[::-1], coefficients.T[::-1], strict=True):
         losses = (parts.val.X @ coefficient + center - parts.val.y) ** 2
-        points.append(_point(alpha, coefficient, losses, equal))
-    return Path(points, val_weights=equal), predict
+        found.append(_point(alpha, coefficient, losses, equal))
+    return Path(found, val_weights=equal), predict
 
 
 def _point(alpha: float, coefficient: NDArray, val_losses: NDArray, equal: NDArray) -> Point:

@@ -58,7 +58,7 @@ def draw(features: str, target: str, *, marginal: bool, seed: int) -> tuple[Floa
 def reports(X: Floats, y: Floats) -> bool:
     """Say whether the screening reports any pair."""
     weights = np.ones(len(X))
-    chance = marginal.measure(X, y, weights).chance
+    chance = marginal.measure(X, y, weights).p_values
     return bool(len(interactions.screen(X, y, weights, chance).features))
 
 

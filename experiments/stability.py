@@ -17,12 +17,15 @@ from experiments.baselines.task import by
 from experiments.cells import Cell, Options, Result, Store
 from experiments.designs import TITLES, jaccard
 from experiments.page import Picture, Section, Table, columns, error, number, spread
-from riata import LassoNetRegressor, StabilitySelector
+from riata import LassoNetRegressor, StabilitySelector, Training
 
 _SEEDS, _QUICK_SEEDS = 100, 2
 _BLOCK, _PAIRED = 100, 20  # the first 20 samples of a hundred are selected from with two seeds
 _HALVES, _QUICK_HALVES = 100, 6
-_HALF = {"hidden_dims": (20,), "path_multiplier": 1.2}  # on halves only the order counts: a third of the time will do
+_HALF = {
+    "hidden_dims": (20,),
+    "training": Training(path_multiplier=1.2),
+}  # on halves only the order counts
 _WAYS = {"stable": "stability selection", "single": "one path", "top": "one path, cut to as many"}
 _COLOURS = {"stable": "tab:blue", "single": "tab:grey", "top": "silver"}
 

@@ -33,12 +33,21 @@ from riata import (
     LassoNetRegressor,
     LassoNetRegressorCV,
     StabilitySelector,
+    Training,
     losses,
 )
 from riata import nn as rnn
 
 CASES: dict[str, Callable[[], dict[str, Any]]] = {}
-SMALL: dict[str, Any] = {"hidden_dims": (10,), "dtype": "float64", "device": "cpu", "random_state": 0}
+
+
+def small(hidden_dims: Any = (10,), **training: Any) -> dict[str, Any]:
+    """Return parameters of an estimator that is fitted in a moment."""
+    settings = {"dtype": "float64", "device": "cpu", **training}
+    return {"hidden_dims": hidden_dims, "training": Training(**settings), "random_state": 0}
+
+
+SMALL = small()
 
 
 def case(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
@@ -125,7 +134,7 @@ def regressor() -> dict[str, Any]:
 @case
 def regressor_float32() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    return facts(LassoNetRegressor(**SMALL | {"dtype": "float32"}).fit(X, y), X)
+    return facts(LassoNetRegressor(**small(dtype="float32")).fit(X, y), X)
 
 
 @case
@@ -143,7 +152,7 @@ def classifier_k() -> dict[str, Any]:
 @case
 def many_classes() -> dict[str, Any]:
     X, y = load_wine(return_X_y=True)
-    return facts(LassoNetClassifier(**SMALL | {"hidden_dims": (8, 6)}, select="best").fit(X, y), X)
+    return facts(LassoNetClassifier(**small((8, 6)), select="best").fit(X, y), X)
 
 
 @case
@@ -190,7 +199,7 @@ def lasso() -> dict[str, Any]:
 @case
 def paper() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    model = LassoNetRegressor(**SMALL, preprocessing="standard", adaptive=0, screening=None, path_multiplier=1.1)
+    model = LassoNetRegressor(**small(path_multiplier=1.1), preprocessing="standard", adaptive=0, screening=None)
     return facts(model.fit(X, y), X)
 
 
@@ -217,7 +226,7 @@ def given_validation() -> dict[str, Any]:
 @case
 def batches() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    return facts(LassoNetRegressor(**SMALL, batch_size=64, dropout=0.1).fit(X, y), X)
+    return facts(LassoNetRegressor(**small(batch_size=64, dropout=0.1)).fit(X, y), X)
 
 
 @case
@@ -247,7 +256,7 @@ def module() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(10, 8), nn.Tanh(), nn.Linear(8, 1))
-    return facts(LassoNetRegressor(**SMALL, network=network, path_multiplier=1.2).fit(X, y), X)
+    return facts(LassoNetRegressor(**small(network, path_multiplier=1.2)).fit(X, y), X)
 
 
 @case
@@ -257,7 +266,7 @@ def module_function() -> dict[str, Any]:
     def network(n_inputs: int, n_outputs: int) -> nn.Module:
         return nn.Sequential(nn.Linear(n_inputs, 8), nn.GELU(), nn.Dropout(0.1), nn.Linear(8, n_outputs))
 
-    model = LassoNetRegressor(**SMALL, network=network, path_multiplier=1.2).fit(X, y)
+    model = LassoNetRegressor(**small(network, path_multiplier=1.2)).fit(X, y)
     with torch.no_grad():
         exported = model.module_(torch.from_numpy(X)).numpy()
     return facts(model, X) | {"module_": exported}
@@ -267,7 +276,7 @@ def with_loss(
     loss: Any, target: Callable[[np.ndarray, np.ndarray], Any], cls: Any = LassoNetRegressor
 ) -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    model = cls(**SMALL, loss=loss, path_multiplier=1.1).fit(X, target(X, y))
+    model = cls(**small(path_multiplier=1.1), loss=loss).fit(X, target(X, y))
     return facts(model, X) | {"score": model.score(X, target(X, y))}
 
 
@@ -297,17 +306,15 @@ def autoencoder() -> dict[str, Any]:
 def imputer() -> dict[str, Any]:
     X, _ = load_iris(return_X_y=True)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    model = LassoNetImputer(**SMALL | {"hidden_dims": (10, 10)}, add_indicator=True).fit(X)
-    fewer = LassoNetImputer(**SMALL | {"hidden_dims": (10, 10)}, n_features_to_select=2).fit(X)
+    model = LassoNetImputer(**small((10, 10)), add_indicator=True).fit(X)
+    fewer = LassoNetImputer(**small((10, 10)), n_features_to_select=2).fit(X)
     return facts(model, X) | {f"few_{k}": v for k, v in facts(fewer, X).items()} | {"score": model.score(X)}
 
 
 @case
 def imputer_columns() -> dict[str, Any]:
     X, _ = load_wine(return_X_y=True)
-    return facts(
-        LassoNetImputer(**SMALL | {"hidden_dims": (10, 10)}, columns=[0, 3, 5, 7], n_iters=(60, None)).fit(X), X
-    )
+    return facts(LassoNetImputer(**small((10, 10), n_iters=(60, None)), columns=[0, 3, 5, 7]).fit(X), X)
 
 
 @case
@@ -321,26 +328,26 @@ def cross_validation() -> dict[str, Any]:
 def cross_validation_classes() -> dict[str, Any]:
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    model = LassoNetClassifierCV(**SMALL, cv=3, path_multiplier=1.1, class_weight="balanced").fit(X, y, weights)
+    model = LassoNetClassifierCV(**small(path_multiplier=1.1), cv=3, class_weight="balanced").fit(X, y, weights)
     return facts(model, X) | {"cv": strings(model.cv_results_), "chosen": [model.cv_n_selected_, model.cv_score_]}
 
 
 @case
 def cross_validation_mixed() -> dict[str, Any]:
     X, y = mixed(240, seed=3)
-    model = LassoNetRegressorCV(**SMALL, cv=3, path_multiplier=1.2, refit=False, select="best").fit(X, y)
-    at_k = LassoNetRegressorCV(**SMALL, cv=3, path_multiplier=1.2, n_features_to_select=3).fit(X, y)
+    model = LassoNetRegressorCV(**small(path_multiplier=1.2), cv=3, refit=False, select="best").fit(X, y)
+    at_k = LassoNetRegressorCV(**small(path_multiplier=1.2), cv=3, n_features_to_select=3).fit(X, y)
     return facts(model, X) | {"cv": strings(model.cv_results_), "k": at_k.selected_, "k_cv": strings(at_k.cv_results_)}
 
 
 @case
 def stability() -> dict[str, Any]:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    inside = LassoNetClassifier(hidden_dims=(10,), path_multiplier=1.1, dtype="float64", device="cpu")
+    inside = LassoNetClassifier(**small(path_multiplier=1.1) | {"random_state": None})
     found = StabilitySelector(inside, n_resamples=10, random_state=0).fit(X, y)
     frame, target = mixed(240, seed=4)
     words = StabilitySelector(
-        LassoNetRegressor(hidden_dims=(10,), path_multiplier=1.2, dtype="float64", device="cpu"),
+        LassoNetRegressor(**small(path_multiplier=1.2) | {"random_state": None}),
         n_resamples=6,
         n_features=2,
         random_state=0,
@@ -351,7 +358,7 @@ def stability() -> dict[str, Any]:
 @case
 def knockoffs() -> dict[str, Any]:
     X, y = load_breast_cancer(return_X_y=True)
-    inside = LassoNetClassifier(hidden_dims=(10,), path_multiplier=1.2, dtype="float64", device="cpu")
+    inside = LassoNetClassifier(**small(path_multiplier=1.2) | {"random_state": None})
     found = KnockoffSelector(inside, fdr=0.3, n_fits=1, random_state=0).fit(X, y)
     plain = KnockoffSelector(LassoCV(), fdr=0.3, random_state=0, n_draws=2).fit(X, y)
     return {"W": found.statistics_, "selected": found.selected_, "plain": plain.statistics_}
@@ -360,7 +367,7 @@ def knockoffs() -> dict[str, Any]:
 @case
 def importances() -> dict[str, Any]:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = LassoNetClassifier(**SMALL, path_multiplier=1.1).fit(X[:400], y[:400])
+    model = LassoNetClassifier(**small(path_multiplier=1.1)).fit(X[:400], y[:400])
     shuffled = riata.permutation_importance(model, X[400:], y[400:], random_state=0)
     p = riata.holdout_p_values(model, X[400:], y[400:], X_fit=X[:400], random_state=0)
     return {"shuffled": strings(shuffled), "p": strings(p)}
@@ -369,13 +376,13 @@ def importances() -> dict[str, Any]:
 @case
 def function() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    return path_facts(riata.lassonet_path(X, y, "regression", **SMALL))
+    return path_facts(LassoNetRegressor(**SMALL).fit(X, y).path_)
 
 
 @case
 def pickled() -> dict[str, Any]:
     X, y = load_diabetes(return_X_y=True)
-    model = LassoNetRegressor(**SMALL, path_multiplier=1.2).fit(X, y)
+    model = LassoNetRegressor(**small(path_multiplier=1.2)).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {"predict": pickle.loads(pickle.dumps(model)).predict(X), "score": model.score(X, y)}

@@ -16,6 +16,7 @@ from sklearn.datasets import load_diabetes
 
 from riata import LassoNetRegressor, LassoNetRegressorCV, ReplicaError, StabilitySelector
 from riata.jobs import Job, run
+from tests.conftest import with_training
 
 pytestmark = pytest.mark.xdist_group("clusters")  # one after the other: two clusters at once starve each other
 N_REPLICAS = 4
@@ -29,7 +30,9 @@ def table():
 
 def replicas(X, y):
     """One job for each of several networks: what a path finds."""
-    estimators = [LassoNetRegressor((8,), path_multiplier=1.2, random_state=seed) for seed in range(N_REPLICAS)]
+    estimators = [
+        LassoNetRegressor((8,), **with_training(path_multiplier=1.2, random_state=seed)) for seed in range(N_REPLICAS)
+    ]
     return [Job(f"replica {i}", (estimator, X, y)) for i, estimator in enumerate(estimators)]
 
 
@@ -90,7 +93,7 @@ def test_choices_and_frequencies_do_not_depend_on_the_backend(table, backend):
     X, y = table
 
     def fits():
-        chosen = LassoNetRegressorCV((8,), cv=2, path_multiplier=1.3, random_state=0).fit(X, y)
+        chosen = LassoNetRegressorCV((8,), **with_training(cv=2, path_multiplier=1.3, random_state=0)).fit(X, y)
         return chosen, StabilitySelector(_small(), n_features=4, n_resamples=4, random_state=0).fit(X, y)
 
     chosen, stable = fits()
@@ -102,7 +105,7 @@ def test_choices_and_frequencies_do_not_depend_on_the_backend(table, backend):
 
 
 def _small():
-    return LassoNetRegressor((4,), path_multiplier=1.3, val_size=0.3)
+    return LassoNetRegressor((4,), **with_training(path_multiplier=1.3, val_size=0.3))
 
 
 def _slowly(seed, folder):
@@ -195,7 +198,7 @@ def test_an_interrupted_path_ends_the_run_as_well(table, monkeypatch):
 
     monkeypatch.setattr(Solver, "minimise", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        LassoNetRegressorCV((8,), cv=2, path_multiplier=1.3, random_state=0).fit(*table)
+        LassoNetRegressorCV((8,), **with_training(cv=2, path_multiplier=1.3, random_state=0)).fit(*table)
 
 
 def test_progress_is_shown_on_request(capsys):

@@ -12,6 +12,7 @@ from torch import nn
 from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetImputer, LassoNetRegressor, threads
 from riata.network.stacked import Network, Pass
 from riata.preprocess import marginal
+from tests.conftest import with_training
 
 tables = np.random.default_rng(0)
 X = tables.normal(size=(1500, 10))
@@ -43,12 +44,12 @@ def seen(monkeypatch) -> set[int]:
 
 CLASSES = np.digitize(y, [-1, 1])
 FITS = {
-    "regressor": lambda: LassoNetRegressor(**QUICK, select="best").fit(X, y),
-    "refitted": lambda: LassoNetRegressor(**QUICK, refit="warm", select=0.1).fit(X, y),
-    "classifier": lambda: LassoNetClassifier(**QUICK, select="best").fit(X, CLASSES),
-    "batches": lambda: LassoNetClassifier(**QUICK, select="best", batch_size=100).fit(X, CLASSES),
-    "autoencoder": lambda: LassoNetAutoencoder(**QUICK, select="best").fit(X),
-    "imputer": lambda: LassoNetImputer(**QUICK).fit(np.where(X > 1.5, np.nan, X)),
+    "regressor": lambda: LassoNetRegressor(**with_training(**QUICK, select="best")).fit(X, y),
+    "refitted": lambda: LassoNetRegressor(**with_training(**QUICK, refit="warm", select=0.1)).fit(X, y),
+    "classifier": lambda: LassoNetClassifier(**with_training(**QUICK, select="best")).fit(X, CLASSES),
+    "batches": lambda: LassoNetClassifier(**with_training(**QUICK, select="best", batch_size=100)).fit(X, CLASSES),
+    "autoencoder": lambda: LassoNetAutoencoder(**with_training(**QUICK, select="best")).fit(X),
+    "imputer": lambda: LassoNetImputer(**with_training(**QUICK)).fit(np.where(X > 1.5, np.nan, X)),
 }
 
 
@@ -60,7 +61,7 @@ def test_a_small_fit_is_on_one_thread_and_gives_the_others_back(fit, given, seen
 
 
 def test_a_point_is_refitted_on_one_thread_whoever_asks_for_it(given, seen):
-    model = LassoNetRegressor(**QUICK, select=0.0).fit(X, y)
+    model = LassoNetRegressor(**with_training(**QUICK, select=0.0)).fit(X, y)
     seen.clear()
     model.at(lambda_=0.1)
     assert seen == {1}
@@ -68,7 +69,10 @@ def test_a_point_is_refitted_on_one_thread_whoever_asks_for_it(given, seen):
 
 
 def test_a_small_prediction_is_on_one_thread_and_gives_the_others_back(given, seen):
-    models = LassoNetRegressor(**QUICK, select="best").fit(X, y), LassoNetImputer(**QUICK).fit(X)
+    models = (
+        LassoNetRegressor(**with_training(**QUICK, select="best")).fit(X, y),
+        LassoNetImputer(**with_training(**QUICK)).fit(X),
+    )
     seen.clear()
     models[0].predict(X)
     models[1].transform(np.where(X > 1.5, np.nan, X))
@@ -79,10 +83,10 @@ def test_a_small_prediction_is_on_one_thread_and_gives_the_others_back(given, se
 def test_a_large_fit_has_all_threads(given, seen, monkeypatch):
     monkeypatch.setattr(threads, "_PAYING", 1500 * 0.8 * 10 * 101)
     plain = {**QUICK, "select": 0.0, "preprocessing": "standard"}
-    LassoNetRegressor(**plain).fit(X, y)
+    LassoNetRegressor(**with_training(**plain)).fit(X, y)
     assert seen == {given}
     seen.clear()
-    LassoNetRegressor(**plain, batch_size=600).fit(X, y)
+    LassoNetRegressor(**with_training(**plain, batch_size=600)).fit(X, y)
     assert seen == {1}
 
 
@@ -94,13 +98,13 @@ def test_columns_are_judged_on_one_thread(monkeypatch):
         return measure(*given)
 
     monkeypatch.setattr(marginal, "measure", noted)
-    LassoNetRegressor(**QUICK, select="best").fit(X, y)
+    LassoNetRegressor(**with_training(**QUICK, select="best")).fit(X, y)
     assert numbers == {1}
 
 
 def test_importances_are_the_same_to_the_last_bit_for_any_number_of_threads(given):
     """Of a network of two layers, whose sums are long enough to be shared."""
-    fitted = LassoNetRegressor((100, 100), path_multiplier=1.3, n_iters=(60, 10), random_state=0)
+    fitted = LassoNetRegressor((100, 100), **with_training(path_multiplier=1.3, n_iters=(60, 10), random_state=0))
     found = fitted.fit(X, y).feature_importances_
     torch.set_num_threads(3 - given)
     np.testing.assert_array_equal(found, fitted.fit(X, y).feature_importances_)
@@ -120,7 +124,7 @@ class Failing(nn.Module):
 
 def test_a_fit_that_fails_gives_threads_back(given):
     with pytest.raises(ArithmeticError, match="no more"):
-        LassoNetRegressor(network=Failing, random_state=0).fit(X, y)
+        LassoNetRegressor(hidden_dims=Failing, random_state=0).fit(X, y)
     assert torch.get_num_threads() == given
 
 

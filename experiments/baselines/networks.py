@@ -13,11 +13,14 @@ from torch import Tensor
 
 from experiments.baselines.task import Task, by
 from experiments.protocol import widths
-from riata import LassoNetClassifier, LassoNetRegressor
+from riata import LassoNetClassifier, LassoNetRegressor, Training
 from riata.path import selection
 
 # The lasso, each point of its path solved.
-LASSO: dict[str, Any] = {"M": 0.0, "path_multiplier": 1.05, "n_iters": (1000, 200), "patience": (50, None)}
+LASSO: dict[str, Any] = {
+    "M": 0.0,
+    "training": Training(path_multiplier=1.05, n_iters=(1000, 200), patience=(50, None)),
+}
 
 _WIDEST = 300  # hidden units; the paper's data sets have up to 784 features
 

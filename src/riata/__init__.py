@@ -10,7 +10,7 @@ from riata.estimators import (
     LassoNetImputer,
     LassoNetRegressor,
     LassoNetRegressorCV,
-    lassonet_path,
+    Training,
 )
 from riata.evidence import (
     KnockoffSelector,
@@ -37,11 +37,11 @@ __all__ = [
     "Point",
     "ReplicaError",
     "StabilitySelector",
+    "Training",
     "effect_curve",
     "feature_effects",
     "hier_prox",
     "holdout_p_values",
-    "lassonet_path",
     "losses",
     "permutation_importance",
     "read_table",

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from riata import LassoNetAutoencoder
 from riata.losses import ReconstructionError
+from tests.conftest import with_training
 
 FAST = {"hidden_dims": (10,), "n_iters": (300, 20), "random_state": 0}
 
@@ -28,12 +29,12 @@ def copies(n: int = 150, noise: float = 0.05) -> np.ndarray:
 @pytest.fixture(scope="module")
 def fitted() -> tuple[LassoNetAutoencoder, np.ndarray]:
     X = copies()
-    return LassoNetAutoencoder(**FAST).fit(X), X
+    return LassoNetAutoencoder(**with_training(**FAST)).fit(X), X
 
 
 def test_a_table_of_rank_three_is_reconstructed_from_three_columns_but_not_from_one(fitted):
     model, X = fitted
-    three = LassoNetAutoencoder(**FAST, n_features_to_select=3).fit(X)
+    three = LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=3)).fit(X)
     assert three.n_selected_ == 3
     assert three.score(X) > 0.97
     assert model.at(n_features=1).score(X) < 0.9
@@ -57,7 +58,8 @@ def test_only_the_selected_columns_are_looked_at(fitted):
 def test_a_refit_reconstructs_better_than_the_point_it_comes_from():
     X = copies()
     biased, warm, scratch = (
-        LassoNetAutoencoder(**FAST, n_features_to_select=3, refit=refit).fit(X) for refit in (False, "warm", "scratch")
+        LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=3, refit=refit)).fit(X)
+        for refit in (False, "warm", "scratch")
     )
     assert (biased.selected_ == warm.selected_).all()
     assert biased.score(X) < min(warm.score(X), scratch.score(X)) - 0.01
@@ -68,9 +70,9 @@ def test_with_m_zero_it_is_the_group_lasso_of_the_table_on_itself():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     lambda_ = 0.02
     model = LassoNetAutoencoder(
-        M=0, lambda_seq=[lambda_], val_size=0, preprocessing=None, select=lambda_, refit=False,
+        **with_training(M=0, lambda_seq=[lambda_], val_size=0, preprocessing=None, select=lambda_, refit=False,
         n_iters=20000, patience=None, tol=1e-13, dtype="float64", random_state=0,
-    ).fit(X)  # fmt: skip
+    )).fit(X)  # fmt: skip
     d = X.shape[1]
     # ‖XB − X‖² / (n d) + λ Σ ‖B_j‖ is d times ‖XB − X‖² / 2n + (λ d / 2) Σ ‖B_j‖, over 2 / d.
     reference = MultiTaskLasso(alpha=lambda_ * d / 2, tol=1e-12, max_iter=100000).fit(X, X)
@@ -89,35 +91,37 @@ def test_score_is_one_less_the_share_of_squares_that_is_missed(fitted):
 def test_groups_leave_together_and_free_columns_stay(fitted):
     _, X = fitted
     groups = [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
-    model = LassoNetAutoencoder(**FAST, feature_groups=groups).fit(X)
+    model = LassoNetAutoencoder(**with_training(**FAST, feature_groups=groups)).fit(X)
     for point in model.path_:
         assert all(len(set(point.selected[group])) == 1 for group in groups)
-    free = LassoNetAutoencoder(**FAST, feature_costs={5: 0}).fit(X)
+    free = LassoNetAutoencoder(**with_training(**FAST, feature_costs={5: 0})).fit(X)
     assert all(point.selected[5] for point in free.path_)
 
 
 def test_a_bottleneck_among_the_hidden_layers_works():
     X = copies(60)
-    model = LassoNetAutoencoder((12, 2, 12), n_iters=(100, 5), n_features_to_select=3, random_state=0).fit(X)
+    model = LassoNetAutoencoder(
+        (12, 2, 12), **with_training(n_iters=(100, 5), n_features_to_select=3, random_state=0)
+    ).fit(X)
     assert model.reconstruct(X).shape == X.shape
 
 
 def test_rows_to_validate_on_can_be_given_and_names_are_kept():
     frame = pd.DataFrame(copies(), columns=[f"c{j}" for j in range(9)])
-    model = LassoNetAutoencoder(**FAST, n_features_to_select=3).fit(frame[:100], X_val=frame[100:])
+    model = LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=3)).fit(frame[:100], X_val=frame[100:])
     assert len(model.path_.val_weights) == 50
     assert set(model.get_feature_names_out()) < set(frame.columns)
     assert list(model.set_output(transform="pandas").transform(frame).columns) == list(model.get_feature_names_out())
 
 
 def test_it_is_a_step_of_a_pipeline():
-    pipe = make_pipeline(StandardScaler(), LassoNetAutoencoder(**FAST, n_features_to_select=3))
+    pipe = make_pipeline(StandardScaler(), LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=3)))
     assert pipe.fit_transform(copies()).shape == (150, 3)
 
 
 def test_a_constant_column_is_reconstructed_but_never_selected():
     X = np.column_stack([copies(80), np.full(80, 7.0)])
-    model = LassoNetAutoencoder(**FAST, n_features_to_select=4).fit(X)
+    model = LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=4)).fit(X)
     assert not any(point.selected[-1] for point in model.path_)
     np.testing.assert_array_equal(model.reconstruct(X)[:, -1], 7)
     assert model.score(np.column_stack([X[:, :-1], np.arange(80.0)])) == pytest.approx(model.score(X))
@@ -125,7 +129,10 @@ def test_a_constant_column_is_reconstructed_but_never_selected():
 
 def test_the_same_seed_gives_the_same_model():
     X = copies(60)
-    one, two = (LassoNetAutoencoder((5,), n_iters=(50, 5), n_features_to_select=3, random_state=3).fit(X) for _ in "ab")
+    one, two = (
+        LassoNetAutoencoder((5,), **with_training(n_iters=(50, 5), n_features_to_select=3, random_state=3)).fit(X)
+        for _ in "ab"
+    )
     np.testing.assert_array_equal(one.reconstruct(X), two.reconstruct(X))
 
 
@@ -134,17 +141,17 @@ def test_gaps_and_infinite_values_are_refused(bad):
     X = copies(30)
     X[3, 2] = bad
     with pytest.raises(ValueError, match=r"NaN: .* LassoNetImputer|infinity"):
-        LassoNetAutoencoder(**FAST).fit(X)
+        LassoNetAutoencoder(**with_training(**FAST)).fit(X)
 
 
 def test_text_is_refused_by_name():
     with pytest.raises(ValueError, match="text in 'town'"):
-        LassoNetAutoencoder(**FAST).fit(pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", "Oslo"]}))
+        LassoNetAutoencoder(**with_training(**FAST)).fit(pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", "Oslo"]}))
 
 
 def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="without validation rows") as caught:
-        LassoNetAutoencoder(**FAST, val_size=0).fit(copies(40))
+        LassoNetAutoencoder(**with_training(**FAST, val_size=0)).fit(copies(40))
     assert caught[0].filename == __file__
 
 

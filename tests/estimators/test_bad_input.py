@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
 from riata.solver.solve import Solver
+from tests.conftest import with_training
 
 ESTIMATORS = [LassoNetClassifier, LassoNetRegressor]
 both = pytest.mark.parametrize("Estimator", ESTIMATORS)
@@ -23,7 +24,7 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 
 @pytest.fixture(scope="module")
 def fitted():
-    model = LassoNetClassifier((2,), lambda_seq=(1.0,), select=0.0, n_iters=2, random_state=0)
+    model = LassoNetClassifier((2,), **with_training(lambda_seq=(1.0,), select=0.0, n_iters=2, random_state=0))
     return model.fit(FRAME, y)
 
 

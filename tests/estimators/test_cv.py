@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
 from riata.estimators import folds
 from riata.path import selection
+from tests.conftest import with_training
 
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
 
@@ -35,7 +36,7 @@ def diabetes_frame():
 
 @pytest.fixture(scope="module")
 def fitted(cancer):
-    return LassoNetClassifierCV(cv=3, **QUICK).fit(*cancer)
+    return LassoNetClassifierCV(**with_training(cv=3, **QUICK)).fit(*cancer)
 
 
 @pytest.mark.parametrize("refit", ["warm", "scratch"])
@@ -46,7 +47,9 @@ def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatc
     monkeypatch.setattr(folds, "candidate", lambda *args: seen.append(candidate(*args)) or seen[-1])
     X, y = cancer
     pairs = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
-    model = LassoNetClassifierCV(cv=pairs, scoring="neg_log_loss", **{**QUICK, "refit": refit}).fit(X, y)
+    model = LassoNetClassifierCV(**with_training(cv=pairs, scoring="neg_log_loss", **{**QUICK, "refit": refit})).fit(
+        X, y
+    )
     replica, results = seen[0].estimator, model.cv_results_
     for i, (fit, test) in enumerate(pairs):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
@@ -63,10 +66,10 @@ def test_rows_of_a_fold_have_no_influence_on_its_scores(cancer):
     X, y = cancer
     folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
     given = {**QUICK, "lambda_seq": (0.01, 0.02, 0.05), "n_iters": (40, 10), "val_size": 0, "refit": False}
-    first = LassoNetClassifierCV(cv=folds, select="best", scoring=_log_odds, **given).fit(X, y)
+    first = LassoNetClassifierCV(**with_training(cv=folds, select="best", scoring=_log_odds, **given)).fit(X, y)
     changed = X.copy()
     changed[folds[0][1], :5] *= 3
-    other = LassoNetClassifierCV(cv=folds, select="best", scoring=_log_odds, **given).fit(changed, y)
+    other = LassoNetClassifierCV(**with_training(cv=folds, select="best", scoring=_log_odds, **given)).fit(changed, y)
     pd.testing.assert_series_equal(first.cv_results_["split0_test_score"], other.cv_results_["split0_test_score"])
     assert not first.cv_results_["split1_test_score"].equals(other.cv_results_["split1_test_score"])
 
@@ -129,7 +132,7 @@ def rising(model, X, y):
 
 
 def test_on_a_straight_line_the_number_is_where_the_score_is_one_error_below_the_best(cancer):
-    model = LassoNetClassifierCV(cv=3, scoring=rising, **QUICK).fit(*cancer)
+    model = LassoNetClassifierCV(**with_training(cv=3, scoring=rising, **QUICK)).fit(*cancer)
     results = model.cv_results_
     d, lowest = model.n_features_in_, results["mean_test_score"][0] - results["se_test_score"][0]
     assert d > model.cv_n_selected_ == np.ceil(d - results["se_test_score"][0] / 0.01)
@@ -157,7 +160,7 @@ def test_a_number_between_those_on_the_path_is_not_taken_for_too_few():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(90, 24)), np.repeat([0, 1, 2], 8)
     y = X[:, 0] + 0.4 * X[:, 8] + 0.15 * X[:, 16] + 0.6 * rng.normal(size=90)
-    path = LassoNetRegressor(**QUICK, feature_groups=groups, select=0.0).fit(X, y).path_
+    path = LassoNetRegressor(**with_training(**QUICK, feature_groups=groups, select=0.0)).fit(X, y).path_
     assert set(path.n_selected) == {24, 16, 8, 0}
     at = [path[selection.nearest(path, 11, too_few, 0.0)].n_selected for too_few in (0, 8)]
     assert at == [8, 16]
@@ -171,26 +174,28 @@ def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(c
     p, n = results["mean_test_score"], len(cancer[1])
     by_chance = np.sqrt(p * (1 - p) / n)
     np.testing.assert_allclose(results["se_test_score"], np.maximum(by_folds, by_chance), rtol=0.2)
-    losses = LassoNetClassifierCV(cv=3, scoring="neg_log_loss", **QUICK).fit(*cancer).cv_results_
+    losses = LassoNetClassifierCV(**with_training(cv=3, scoring="neg_log_loss", **QUICK)).fit(*cancer).cv_results_
     by_folds = losses.filter(like="split").to_numpy().std(axis=1, ddof=1) / np.sqrt(3)
     np.testing.assert_allclose(losses["se_test_score"], by_folds)
 
 
 def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
-    best = LassoNetClassifierCV(cv=3, select="best", **QUICK).fit(*cancer)
+    best = LassoNetClassifierCV(**with_training(cv=3, select="best", **QUICK)).fit(*cancer)
     assert best.cv_score_ == best.cv_results_["mean_test_score"].max()
-    few = LassoNetClassifierCV(cv=3, n_features_to_select=3, M=[0, 10], **QUICK).fit(*cancer)
+    few = LassoNetClassifierCV(**with_training(cv=3, n_features_to_select=3, M=[0, 10], **QUICK)).fit(*cancer)
     assert few.n_selected_ <= 3
     assert few.M_ in (0, 10)
     results = few.cv_results_
     nearest = (results["n_selected"] - 3).abs().groupby(results["M"]).idxmin()
     assert few.cv_score_ == results.loc[nearest, "mean_test_score"].max()
-    there = LassoNetClassifierCV(cv=3, select=0.5, **QUICK).fit(*cancer)
+    there = LassoNetClassifierCV(**with_training(cv=3, select=0.5, **QUICK)).fit(*cancer)
     assert there.lambda_ == there.at(lambda_=0.5).lambda_
 
 
 def test_m_and_shapes_are_searched(diabetes_frame):
-    model = LassoNetRegressorCV([(4,), (6, 3)], M=[0.0, 5.0], cv=3, path_multiplier=1.3, random_state=0)
+    model = LassoNetRegressorCV(
+        [(4,), (6, 3)], **with_training(M=[0.0, 5.0], cv=3, path_multiplier=1.3, random_state=0)
+    )
     model.fit(*diabetes_frame)
     results = model.cv_results_
     assert set(results["hidden_dims"]) == {(4,), (6, 3)}
@@ -200,7 +205,9 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)
     # Candidates alone give the scores they have together.
-    alone = LassoNetRegressorCV((4,), M=5.0, cv=3, path_multiplier=1.3, random_state=0).fit(*diabetes_frame)
+    alone = LassoNetRegressorCV((4,), **with_training(M=5.0, cv=3, path_multiplier=1.3, random_state=0)).fit(
+        *diabetes_frame
+    )
     together = results[(results["M"] == 5.0) & (results["hidden_dims"] == (4,))].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.cv_results_, together)
 
@@ -216,23 +223,23 @@ def test_rows_of_one_group_stay_together(cancer):
                 seen.append(set(groups[fit]) & set(groups[test]))
                 yield fit, test
 
-    LassoNetClassifierCV(cv=Spy(2), **QUICK).fit(X, y, groups=patients)
+    LassoNetClassifierCV(**with_training(cv=Spy(2), **QUICK)).fit(X, y, groups=patients)
     assert seen == [set(), set()]
-    model = LassoNetClassifierCV(cv=2, **QUICK)
+    model = LassoNetClassifierCV(**with_training(cv=2, **QUICK))
     folds = model._splits(model._rows(X, y, None), patients, 0)
     assert all(not set(patients[fold.fit]) & set(patients[fold.test]) for fold in folds)
     with pytest.raises(ValueError, match="groups"):
-        LassoNetClassifierCV(cv=LeaveOneGroupOut(), **QUICK).fit(X, y)
+        LassoNetClassifierCV(**with_training(cv=LeaveOneGroupOut(), **QUICK)).fit(X, y)
 
 
 def test_a_number_of_folds_is_shuffled_and_stratified(cancer):
     X, y = cancer
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
-    model = LassoNetClassifierCV(cv=4, **QUICK)
+    model = LassoNetClassifierCV(**with_training(cv=4, **QUICK))
     folds = model._splits(model._rows(X, y, None), None, 0)
     assert np.ptp([y[fold.test].mean() for fold in folds]) < 0.02
-    regressor = LassoNetRegressorCV(cv=4, **QUICK)
+    regressor = LassoNetRegressorCV(**with_training(cv=4, **QUICK))
     folds = regressor._splits(regressor._rows(X, y.astype(float), None), None, 0)
     assert all(0 < y[fold.test].mean() < 1 for fold in folds)
 
@@ -245,19 +252,22 @@ def test_weights_count_in_training_and_in_scores(cancer):
     within = np.cumsum(used) - 1
     fewer = [tuple(within[part[used[part]]] for part in fold) for fold in folds]
     given = {**QUICK, "lambda_seq": (0.1, 0.5, 2.0), "n_iters": (40, 10), "val_size": 0}
-    zero = LassoNetClassifierCV(cv=folds, **given).fit(X, y, weights)
-    gone = LassoNetClassifierCV(cv=fewer, **given).fit(X[used], y[used])
+    zero = LassoNetClassifierCV(**with_training(cv=folds, **given)).fit(X, y, weights)
+    gone = LassoNetClassifierCV(**with_training(cv=fewer, **given)).fit(X[used], y[used])
     np.testing.assert_allclose(zero.cv_results_.filter(like="split"), gone.cv_results_.filter(like="split"))
     np.testing.assert_allclose(zero.cv_results_["se_test_score"], gone.cv_results_["se_test_score"])
     with pytest.raises(ValueError, match="no rows of positive weight"):
-        LassoNetClassifierCV(cv=[(folds[0][0], np.flatnonzero(~used))], **given).fit(X, y, weights)
+        LassoNetClassifierCV(**with_training(cv=[(folds[0][0], np.flatnonzero(~used))], **given)).fit(X, y, weights)
 
 
 def test_it_lives_in_a_pipeline_and_keeps_names(diabetes_frame):
     X, y = diabetes_frame
     scaler = StandardScaler().set_output(transform="pandas")
     pipeline = make_pipeline(
-        scaler, LassoNetRegressorCV(cv=2, feature_groups=[["age", "sex"], *([c] for c in X.columns[2:])], **QUICK)
+        scaler,
+        LassoNetRegressorCV(
+            **with_training(cv=2, feature_groups=[["age", "sex"], *([c] for c in X.columns[2:])], **QUICK)
+        ),
     )
     pipeline.fit(X, y, lassonetregressorcv__groups=np.arange(len(y)) // 2)
     selected = pipeline[-1].selected_
@@ -268,10 +278,10 @@ def test_it_lives_in_a_pipeline_and_keeps_names(diabetes_frame):
 
 
 def test_the_same_seed_gives_the_same_and_another_does_not(cancer, fitted):
-    again = LassoNetClassifierCV(cv=3, **QUICK).fit(*cancer)
+    again = LassoNetClassifierCV(**with_training(cv=3, **QUICK)).fit(*cancer)
     pd.testing.assert_frame_equal(fitted.cv_results_, again.cv_results_)
     np.testing.assert_array_equal(fitted.predict_proba(cancer[0]), again.predict_proba(cancer[0]))
-    other = LassoNetClassifierCV(cv=3, **{**QUICK, "random_state": 1}).fit(*cancer)
+    other = LassoNetClassifierCV(**with_training(cv=3, **{**QUICK, "random_state": 1})).fit(*cancer)
     assert not fitted.cv_results_.equals(other.cv_results_)
 
 
@@ -287,7 +297,7 @@ def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monk
 
 def test_points_are_scored_where_enough_has_changed_and_more_often_where_few_features_are_left():
     quick = {**QUICK, "path_multiplier": 1.02, "val_size": 0, "select": 0.0}
-    path = LassoNetClassifier(**quick).fit(*load_digits(return_X_y=True)).path_
+    path = LassoNetClassifier(**with_training(**quick)).fit(*load_digits(return_X_y=True)).path_
     counts = dict(zip(path.lambdas, path.n_selected, strict=True))
     scored, (much, little) = [point.lambda_ for point in folds._worth_scoring(path, "warm")], (0.9, 0.95)
     assert len(scored) < len(path) / 2
@@ -300,7 +310,7 @@ def test_points_are_scored_where_enough_has_changed_and_more_often_where_few_fea
 
 
 def test_without_refit_scores_are_of_the_penalised_networks(cancer):
-    model = LassoNetClassifierCV(cv=3, refit=False, **QUICK).fit(*cancer)
+    model = LassoNetClassifierCV(**with_training(cv=3, refit=False, **QUICK)).fit(*cancer)
     assert len(model.cv_results_) == len(np.unique(model.cv_results_["lambda_"]))
     assert model.point_ in model.path_.points
 
@@ -324,35 +334,35 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
 def test_bad_settings_are_refused_before_any_training(cancer, change, message, monkeypatch):
     monkeypatch.setattr("riata.estimators.base.follow", None)
     with pytest.raises(ValueError, match=message):
-        LassoNetClassifierCV(**{**QUICK, **change}).fit(*cancer)
+        LassoNetClassifierCV(**with_training(**{**QUICK, **change})).fit(*cancer)
 
 
 def test_an_error_in_a_fold_names_the_fold(cancer):
     X, y = cancer
     folds = [(np.arange(0, 200), np.arange(200, 285)), (np.flatnonzero(y == 1), np.arange(50))]
     with pytest.raises(ReplicaError, match=r"fold 2 of 2 with M=10, hidden_dims=\(8,\): ValueError: .*class"):
-        LassoNetClassifierCV(cv=folds, **QUICK).fit(X, y)
+        LassoNetClassifierCV(**with_training(cv=folds, **QUICK)).fit(X, y)
 
 
 def test_one_fold_has_no_standard_error(cancer):
     X, y = cancer
     fold = [(np.arange(0, 200), np.arange(200, 285))]
     with pytest.raises(ValueError, match="two folds"):
-        LassoNetRegressorCV(cv=fold, **QUICK).fit(X, y.astype(float))
-    assert LassoNetRegressorCV(cv=fold, select="best", **QUICK).fit(X, y.astype(float)).cv_score_ > 0
+        LassoNetRegressorCV(**with_training(cv=fold, **QUICK)).fit(X, y.astype(float))
+    assert LassoNetRegressorCV(**with_training(cv=fold, select="best", **QUICK)).fit(X, y.astype(float)).cv_score_ > 0
 
 
 def test_a_score_that_is_nowhere_is_an_error(cancer):
     with pytest.raises(ValueError, match="no fold has a score"):
-        LassoNetClassifierCV(cv=2, scoring=lambda model, X, y: np.nan, **QUICK).fit(*cancer)
+        LassoNetClassifierCV(**with_training(cv=2, scoring=lambda model, X, y: np.nan, **QUICK)).fit(*cancer)
 
 
 def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame):
     """λ of the folds is λ of the final path: the chosen one is visited by both."""
     X, y = diabetes_frame
-    model = LassoNetRegressorCV(cv=KFold(3), **QUICK).fit(X, y)
+    model = LassoNetRegressorCV(**with_training(cv=KFold(3), **QUICK)).fit(X, y)
     assert set(model.cv_results_["lambda_"]) <= set(model.path_.lambdas) | {0.0}
-    plain = LassoNetRegressor(**QUICK).fit(X, y)
+    plain = LassoNetRegressor(**with_training(**QUICK)).fit(X, y)
     assert model.path_.lambdas[1] <= plain.path_.lambdas[1] * (1 + 1e-9)
 
 
@@ -361,7 +371,9 @@ def test_all_rows_do_not_lose_what_every_fold_still_holds():
     X, y = make_blobs(n_samples=300, random_state=0)
     X, y = X[y != 2].astype(np.float32), y[y != 2]
     for seed in range(6):
-        model = LassoNetClassifierCV((10,), cv=2, n_iters=(100, 10), path_multiplier=1.2, random_state=seed).fit(X, y)
+        model = LassoNetClassifierCV(
+            (10,), **with_training(cv=2, n_iters=(100, 10), path_multiplier=1.2, random_state=seed)
+        ).fit(X, y)
         assert model.cv_results_["n_selected"][model.cv_index_] >= 1
         assert model.n_selected_ >= 1
 
@@ -382,7 +394,7 @@ def test_a_perfect_dense_model_does_not_keep_all_features():
     """Folds without an error have a standard error near 0: the tolerance of the rule is a share of what the best explains."""
     draw = np.random.default_rng(0)
     X = draw.standard_normal((600, 8))
-    model = LassoNetClassifierCV((8,), path_multiplier=1.2, random_state=0)
+    model = LassoNetClassifierCV((8,), **with_training(path_multiplier=1.2, random_state=0))
     model.fit(X, X[:, 0] > 0)
     results, row = model.cv_results_, model.cv_index_
     best, empty = results["mean_test_score"].max(), results["mean_test_score"].iloc[-1]

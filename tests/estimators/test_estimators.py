@@ -25,6 +25,7 @@ from riata.estimators import base
 from riata.network.stacked import Network
 from riata.path import selection
 from riata.solver.solve import Solver
+from tests.conftest import with_training
 
 QUICK = {
     "preprocessing": "standard",
@@ -51,16 +52,16 @@ def own_network(n_inputs: int, n_outputs: int) -> nn.Module:
 
 
 def classifier(**params) -> LassoNetClassifier:
-    return LassoNetClassifier(**(QUICK | params))
+    return LassoNetClassifier(**with_training(**(QUICK | params)))
 
 
 def regressor(**params) -> LassoNetRegressor:
-    return LassoNetRegressor(**(QUICK | params))
+    return LassoNetRegressor(**with_training(**(QUICK | params)))
 
 
 def quick(Estimator, **params):
     """Fit on the target that suits the estimator."""
-    return Estimator(**(QUICK | params)).fit(X, target_of(Estimator))
+    return Estimator(**with_training(**(QUICK | params))).fit(X, target_of(Estimator))
 
 
 def target_of(Estimator):
@@ -97,7 +98,9 @@ def many():
     Z = noisy.normal(size=(200, 20))
     target = Z[:, 0] - Z[:, 1] + noisy.normal(size=200)
     settings = {"hidden_dims": (2,), "M": 0, "path_multiplier": 1.2, "refit": False, "random_state": 0}
-    return {rule: LassoNetRegressor(select=rule, **settings).fit(Z, target) for rule in ("best", "1se")}
+    return {
+        rule: LassoNetRegressor(**with_training(select=rule, **settings)).fit(Z, target) for rule in ("best", "1se")
+    }
 
 
 # Targets.
@@ -212,7 +215,7 @@ def test_a_model_selects_for_the_next_step_of_a_pipeline():
 @both
 def test_a_clone_has_the_parameters_and_nothing_else(Estimator):
     params = {"hidden_dims": [4, 3], "lambda_seq": [1.0, 2.0], "feature_costs": {0: 2.0}, "M": 3, "n_iters": 2}
-    model = Estimator(**params).fit(X, target_of(Estimator))
+    model = Estimator(**with_training(**params)).fit(X, target_of(Estimator))
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     assert twin.get_params().items() >= params.items()
@@ -371,7 +374,7 @@ def test_a_pass_that_does_not_learn_has_no_buffers_for_the_way_back():
     network = Network(2, (5, 7))
     for learns in (True, False):
         one = network.passes(1, 30, torch.zeros(1), learns=learns)
-        assert {t.shape[1] for t in (one.pull, *one._pulls)} == {30 if learns else 0}
+        assert {t.shape[1] for t in (one.product_gradient, *one._hidden_gradients)} == {30 if learns else 0}
 
 
 # The linear part.
@@ -539,11 +542,11 @@ def test_the_empty_model_predicts_one_value(models):
 def test_path_fit_and_function_follow_the_same_path(Estimator):
     cheap = QUICK | {"n_iters": (30, 5), "select": "best"}
     target = target_of(Estimator)
-    model = Estimator(**cheap)
+    model = Estimator(**with_training(**cheap))
     path = model.path(X, target)
     assert path is model.path_
     task = "classification" if Estimator is LassoNetClassifier else "regression"
-    assert same_path(path, Estimator(**cheap).fit(X, target).path_)
+    assert same_path(path, Estimator(**with_training(**cheap)).fit(X, target).path_)
     assert same_path(path, lassonet_path(X, target, task, **cheap))
 
 
@@ -857,7 +860,7 @@ def test_without_standardising_the_unit_of_a_column_matters():
 def test_columns_of_any_unit_and_offset_are_learnt_from(Estimator, unit, offset, models):
     awkward = X * np.array(unit) + np.array(offset)
     target = target_of(Estimator)
-    model = Estimator(**QUICK, select="best").fit(awkward, target)
+    model = Estimator(**with_training(**QUICK, select="best")).fit(awkward, target)
     assert np.isfinite(model.predict(awkward).astype(float)).all()
     assert abs(model.score(awkward, target) - models[Estimator].score(X, target)) < 0.1
     assert set(np.argsort(model.feature_importances_)[-2:]) == {0, 1}
@@ -875,7 +878,7 @@ def test_thirty_thousand_columns_give_up_the_few_that_matter():
     planted = [5, 17_000, 29_999]
     target = wide[:, planted] @ [3.0, -3.0, 2.0] + 0.1 * draw.normal(size=200)
     settings = QUICK | {"hidden_dims": (4,), "n_iters": (50, 10)}
-    model = LassoNetRegressor(n_features_to_select=50, refit="warm", **settings).fit(wide, target)
+    model = LassoNetRegressor(**with_training(n_features_to_select=50, refit="warm", **settings)).fit(wide, target)
     assert 3 <= model.n_selected_ <= 50
     assert model.selected_[planted].all()
     assert np.isfinite(model.path_.to_frame().to_numpy()).all()
@@ -886,7 +889,7 @@ def test_thirty_thousand_columns_give_up_the_few_that_matter():
 @both
 def test_constant_columns_never_enter(Estimator):
     padded = np.column_stack([np.zeros(N), X[:, :4], np.full(N, 1e9), np.full(N, 0.1)])
-    model = Estimator(**QUICK, select="best").fit(padded, target_of(Estimator))
+    model = Estimator(**with_training(**QUICK, select="best")).fit(padded, target_of(Estimator))
     assert not model.path_.selected[1:, [0, 5, 6]].any()
     assert (model.coef_.reshape(-1, 7)[:, [0, 5, 6]] == 0).all()
     assert np.isfinite(model.feature_importances_).all()
@@ -911,7 +914,7 @@ def test_constant_columns_alone_give_the_empty_model():
 
 @both
 def test_one_column_is_enough(Estimator):
-    model = Estimator(**QUICK, select="best").fit(X[:, :1], target_of(Estimator))
+    model = Estimator(**with_training(**QUICK, select="best")).fit(X[:, :1], target_of(Estimator))
     assert list(model.path_.n_selected[[0, -1]]) == [1, 0]
     assert model.selected_.all()
 
@@ -952,7 +955,9 @@ def test_an_interrupt_keeps_the_points_there_are_where_that_is_asked_for(Estimat
     whole = quick(Estimator, lambda_seq=lambdas, n_iters=(30, 5), select="best").path_
     interrupt_after(monkeypatch, 4)
     with pytest.warns() as warned:
-        model = Estimator(**QUICK | {"n_iters": (30, 5)} | params, lambda_seq=lambdas, on_interrupt="keep")
+        model = Estimator(
+            **with_training(**QUICK | {"n_iters": (30, 5)} | params, lambda_seq=lambdas, on_interrupt="keep")
+        )
         model.fit(X, target_of(Estimator))
     assert warned[0].category is RuntimeWarning
     assert "interrupted: the path ends at lambda_=0.03 with 8 features" in str(warned[0].message)

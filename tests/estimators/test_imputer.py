@@ -21,6 +21,7 @@ from riata.completion import Completer, hiding
 from riata.network.stacked import Network, Weights
 from riata.path import selection
 from riata.solver.stopping import Stopping
+from tests.conftest import with_training
 
 FAST = {"hidden_dims": (16, 16), "n_iters": (90, 5), "random_state": 0}
 
@@ -46,7 +47,7 @@ def error(filled: np.ndarray, X: np.ndarray, gaps: np.ndarray) -> float:
 def fitted() -> tuple[LassoNetImputer, np.ndarray, np.ndarray]:
     X = plane()
     gaps = with_gaps(X)
-    return LassoNetImputer(**FAST).fit(gaps), X, gaps
+    return LassoNetImputer(**with_training(**FAST)).fit(gaps), X, gaps
 
 
 # ---- laws ------------------------------------------------------------------------------------------------------------
@@ -64,7 +65,7 @@ def test_known_entries_come_back_to_the_bit_and_gaps_are_filled(fitted, dtype):
 
 def test_without_gaps_a_table_comes_back_as_it_is():
     X = plane(40)
-    np.testing.assert_array_equal(LassoNetImputer(**FAST).fit_transform(X), X)
+    np.testing.assert_array_equal(LassoNetImputer(**with_training(**FAST)).fit_transform(X), X)
 
 
 def test_gaps_are_filled_better_than_by_means_and_by_neighbours(fitted):
@@ -79,7 +80,7 @@ def test_new_rows_with_gaps_where_there_were_none_are_filled():
     train, new = X[:120].copy(), with_gaps(X[120:], 0.3)
     train[:, 1:] = with_gaps(train[:, 1:])  # the first column has no gaps in training
     new[:20, 0] = np.nan
-    filled = LassoNetImputer(**FAST).fit(train).transform(new)
+    filled = LassoNetImputer(**with_training(**FAST)).fit(train).transform(new)
     assert error(filled, X[120:], new) < 0.4
     assert np.isfinite(filled).all()
 
@@ -89,7 +90,10 @@ def test_what_was_held_out_never_influences_what_is_learnt():
     gaps = with_gaps(X)
     val = np.where(np.random.default_rng(5).random(X.shape) < 0.1, X, np.nan)
     changed = np.where(np.isnan(val), gaps, 1e3)  # where something is validated on, X is not looked at
-    one, two = (LassoNetImputer(**FAST, n_features_to_select=8).fit(table, X_val=val) for table in (gaps, changed))
+    one, two = (
+        LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit(table, X_val=val)
+        for table in (gaps, changed)
+    )
     new = with_gaps(plane(20, seed=3))
     np.testing.assert_array_equal(one.transform(new), two.transform(new))
 
@@ -129,7 +133,7 @@ def test_without_hiding_the_answer_is_the_initial_fill():
     X = plane(100, noise=0.5)
     gaps = with_gaps(X)
     model = LassoNetImputer(
-        (16, 16), hide=0, n_iters=(3000, 5), val_size=0, tol=0, n_features_to_select=8, random_state=0
+        (16, 16), **with_training(hide=0, n_iters=(3000, 5), val_size=0, tol=0, n_features_to_select=8, random_state=0)
     )
     filled = model.fit_transform(gaps)
     Z = (gaps - model._known.scaling.center) / model._known.scaling.scale
@@ -140,7 +144,7 @@ def test_without_hiding_the_answer_is_the_initial_fill():
     there = np.isnan(gaps)
     off = ((filled - initial) / model._known.scaling.scale)[there]
     assert np.mean(off**2) < 0.1
-    hiding = LassoNetImputer(**FAST, n_features_to_select=8).fit_transform(gaps)
+    hiding = LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit_transform(gaps)
     assert error(hiding, X, gaps) < 0.7 * error(filled, X, gaps)
 
 
@@ -152,9 +156,9 @@ def test_the_order_of_rows_and_columns_changes_the_error_by_less_than_its_standa
     for seed in range(5):
         gaps = with_gaps(X, seed=seed)
         settings = {**FAST, "random_state": seed, "n_features_to_select": 8}
-        straight.append(error(LassoNetImputer(**settings).fit_transform(gaps), X, gaps))
+        straight.append(error(LassoNetImputer(**with_training(**settings)).fit_transform(gaps), X, gaps))
         moved = np.take(gaps, order, axis)
-        filled = LassoNetImputer(**settings).fit_transform(moved)
+        filled = LassoNetImputer(**with_training(**settings)).fit_transform(moved)
         permuted.append(error(filled, np.take(X, order, axis), moved))
     assert abs(np.mean(straight) - np.mean(permuted)) <= np.std(straight, ddof=1) / 5**0.5
 
@@ -187,7 +191,7 @@ def test_very_wide_tables_start_at_random(monkeypatch):
     monkeypatch.setattr("riata.estimators.imputer._WIDEST", 4)
     X = plane()
     gaps = with_gaps(X)
-    model = LassoNetImputer(**{**FAST, "n_iters": (600, 5)}, n_features_to_select=8).fit(gaps)
+    model = LassoNetImputer(**with_training(**{**FAST, "n_iters": (600, 5)}, n_features_to_select=8)).fit(gaps)
     assert error(model.transform(gaps), X, gaps) < 0.5
 
 
@@ -226,7 +230,7 @@ def test_the_path_tells_the_error_on_the_entries_held_out():
     X = plane()
     gaps = with_gaps(X)
     val = np.where(np.isnan(gaps), X, np.nan)
-    model = LassoNetImputer(**FAST).fit(gaps, X_val=val)
+    model = LassoNetImputer(**with_training(**FAST)).fit(gaps, X_val=val)
     for point in model.path_[:: max(1, len(model.path_) // 4)]:
         at = model.load(point)
         missed = ((at.predict_entries(gaps) - X) / model._known.scaling.scale)[np.isnan(gaps)]
@@ -249,7 +253,7 @@ def test_training_again_keeps_the_columns_and_fills_about_as_well():
     for seed in range(2):
         settings = {**FAST, "n_iters": (600, 5), "n_features_to_select": 3, "random_state": seed}
         biased, warm, scratch = (
-            LassoNetImputer(**settings, refit=refit).fit(gaps) for refit in (False, "warm", "scratch")
+            LassoNetImputer(**with_training(**settings, refit=refit)).fit(gaps) for refit in (False, "warm", "scratch")
         )
         assert (warm.selected_ == biased.selected_).all()
         assert (scratch.selected_ == biased.selected_).all()
@@ -260,7 +264,7 @@ def test_training_again_keeps_the_columns_and_fills_about_as_well():
 
 def test_columns_restrict_the_inputs():
     frame = pd.DataFrame(plane(60), columns=list("abcdefgh"))
-    model = LassoNetImputer(**FAST, columns=["b", "f"]).fit(frame)
+    model = LassoNetImputer(**with_training(**FAST, columns=["b", "f"])).fit(frame)
     assert list(frame.columns[model.selected_]) == ["b", "f"]
     assert len(model.path_) == 1
     lost = frame.assign(a=np.nan, c=np.nan)
@@ -270,14 +274,16 @@ def test_columns_restrict_the_inputs():
 def test_groups_leave_together_and_free_columns_stay():
     gaps = with_gaps(plane(60))
     groups = [[0, 1], [2, 3, 4], [5], [6, 7]]
-    for point in LassoNetImputer(**FAST, feature_groups=groups).fit(gaps).path_:
+    for point in LassoNetImputer(**with_training(**FAST, feature_groups=groups)).fit(gaps).path_:
         assert all(len(set(point.selected[group])) == 1 for group in groups)
-    assert all(point.selected[2] for point in LassoNetImputer(**FAST, feature_costs={2: 0}).fit(gaps).path_)
+    assert all(
+        point.selected[2] for point in LassoNetImputer(**with_training(**FAST, feature_costs={2: 0})).fit(gaps).path_
+    )
 
 
 @pytest.mark.parametrize("select", ["best", "1se"])
 def test_a_rule_chooses_a_point_where_no_number_is_given(select):
-    model = LassoNetImputer(**FAST, select=select, refit=False).fit(with_gaps(plane()))
+    model = LassoNetImputer(**with_training(**FAST, select=select, refit=False)).fit(with_gaps(plane()))
     rule = selection.best if select == "best" else selection.one_standard_error
     assert model.point_ is model.path_[rule(model.path_)]
 
@@ -289,7 +295,7 @@ def test_indicators_and_names_follow_scikit_learn():
     frame = pd.DataFrame(plane(60), columns=list("abcdefgh"))
     frame.iloc[::5, 1] = np.nan
     frame["e"] = np.nan
-    ours = LassoNetImputer(**FAST, add_indicator=True).fit(frame)
+    ours = LassoNetImputer(**with_training(**FAST, add_indicator=True)).fit(frame)
     theirs = KNNImputer(add_indicator=True).fit(frame)
     assert list(ours.get_feature_names_out()) == list(theirs.get_feature_names_out())
     np.testing.assert_array_equal(ours.transform(frame)[:, 7:], theirs.transform(frame)[:, 7:])
@@ -299,8 +305,8 @@ def test_indicators_and_names_follow_scikit_learn():
 def test_empty_columns_are_left_out_or_kept_as_zeros():
     X = plane(60)
     X[:, 3] = np.nan
-    assert LassoNetImputer(**FAST).fit_transform(X).shape == (60, 7)
-    kept = LassoNetImputer(**FAST, keep_empty_features=True).fit(X)
+    assert LassoNetImputer(**with_training(**FAST)).fit_transform(X).shape == (60, 7)
+    kept = LassoNetImputer(**with_training(**FAST, keep_empty_features=True)).fit(X)
     np.testing.assert_array_equal(kept.transform(X)[:, 3], 0)
     assert not kept.selected_[3]
 
@@ -308,11 +314,13 @@ def test_empty_columns_are_left_out_or_kept_as_zeros():
 @pytest.mark.parametrize("mark", [-999.0, 0])
 def test_gaps_may_be_marked_by_a_number(mark):
     gaps = with_gaps(plane(60))
-    expected = LassoNetImputer(**FAST).fit_transform(gaps)
-    marked = LassoNetImputer(**FAST, missing_values=mark).fit_transform(np.where(np.isnan(gaps), mark, gaps))
+    expected = LassoNetImputer(**with_training(**FAST)).fit_transform(gaps)
+    marked = LassoNetImputer(**with_training(**FAST, missing_values=mark)).fit_transform(
+        np.where(np.isnan(gaps), mark, gaps)
+    )
     np.testing.assert_array_equal(marked, expected)
     with pytest.raises(ValueError, match="NaN"):
-        LassoNetImputer(**FAST, missing_values=mark).fit(gaps)
+        LassoNetImputer(**with_training(**FAST, missing_values=mark)).fit(gaps)
 
 
 @pytest.mark.parametrize("dtype", ["Float64", "object"])
@@ -320,16 +328,16 @@ def test_data_frames_with_pd_na_are_understood(dtype):
     gaps = with_gaps(plane(60))
     frame = pd.DataFrame(gaps).astype("Float64").astype(dtype)
     assert frame.iloc[:, 0].isna().any()
-    expected = LassoNetImputer(**FAST).fit_transform(gaps)
-    np.testing.assert_array_equal(LassoNetImputer(**FAST).fit_transform(frame), expected)
+    expected = LassoNetImputer(**with_training(**FAST)).fit_transform(gaps)
+    np.testing.assert_array_equal(LassoNetImputer(**with_training(**FAST)).fit_transform(frame), expected)
 
 
 def test_it_works_in_a_pipeline_and_under_a_grid_search():
     X, y = load_iris(return_X_y=True)
     gaps = with_gaps(X)
-    pipe = make_pipeline(LassoNetImputer(**FAST), LogisticRegression(max_iter=1000)).fit(gaps, y)
+    pipe = make_pipeline(LassoNetImputer(**with_training(**FAST)), LogisticRegression(max_iter=1000)).fit(gaps, y)
     assert pipe.score(gaps, y) > 0.8
-    search = GridSearchCV(LassoNetImputer(**FAST), {"hide": [0.2, 0.4]}, cv=2).fit(gaps)
+    search = GridSearchCV(LassoNetImputer(**with_training(**FAST)), {"hide": [0.2, 0.4]}, cv=2).fit(gaps)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
@@ -364,13 +372,13 @@ def test_a_row_with_nothing_in_it_is_filled_with_what_is_usual(fitted):
     assert (np.abs(filled - X.mean(axis=0)) < 2 * X.std(axis=0)).all()
     gaps = with_gaps(plane(60))
     gaps[7] = np.nan
-    assert np.isfinite(LassoNetImputer(**FAST).fit_transform(gaps)).all()
+    assert np.isfinite(LassoNetImputer(**with_training(**FAST)).fit_transform(gaps)).all()
 
 
 def test_a_column_with_one_value_is_filled_with_it():
     gaps = with_gaps(plane(60))
     gaps[:, 2] = np.where(np.isnan(gaps[:, 2]), np.nan, 5.0)
-    model = LassoNetImputer(**FAST).fit(gaps)
+    model = LassoNetImputer(**with_training(**FAST)).fit(gaps)
     np.testing.assert_allclose(model.transform(gaps)[:, 2], 5)
     assert not any(point.selected[2] for point in model.path_)
 
@@ -388,10 +396,12 @@ def test_of_a_column_with_few_entries_some_are_always_learnt_from():
     X[6:, 0] = np.nan
     X[:6, 0] = np.arange(100, 106)
     for seed in range(5):
-        model = LassoNetImputer((5,), n_iters=(9, 2), val_size=0.7, random_state=seed, n_features_to_select=8).fit(X)
+        model = LassoNetImputer(
+            (5,), **with_training(n_iters=(9, 2), val_size=0.7, random_state=seed, n_features_to_select=8)
+        ).fit(X)
         assert (model.transform(X)[:, 0] >= 100).all()
     with pytest.raises(ValueError, match="all that is known of column 0"):
-        LassoNetImputer(**FAST).fit(X, X_val=np.where(np.arange(8) == 0, X, np.nan))
+        LassoNetImputer(**with_training(**FAST)).fit(X, X_val=np.where(np.arange(8) == 0, X, np.nan))
 
 
 def test_entries_that_cannot_be_learnt_do_not_count_as_learnt():
@@ -399,20 +409,22 @@ def test_entries_that_cannot_be_learnt_do_not_count_as_learnt():
     gaps, val = X.copy(), np.full(X.shape, np.nan)
     gaps[1:, 4], val[1:, 4] = np.nan, X[1:, 4]  # one value to learn from
     val[::7, 1] = X[::7, 1]
-    model = LassoNetImputer(**FAST, n_features_to_select=8).fit(gaps, X_val=val)
-    only = LassoNetImputer(**FAST, n_features_to_select=8).fit(gaps, X_val=np.where(np.arange(8) == 1, val, np.nan))
+    model = LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit(gaps, X_val=val)
+    only = LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit(
+        gaps, X_val=np.where(np.arange(8) == 1, val, np.nan)
+    )
     assert model.path_[0].val_loss == pytest.approx(only.path_[0].val_loss)
 
 
 def test_a_complete_table_is_trained_on_without_validation_entries_too():
-    model = LassoNetImputer(**FAST, val_size=0).fit(plane(60))
+    model = LassoNetImputer(**with_training(**FAST, val_size=0)).fit(plane(60))
     assert model.history_.n_iters.iloc[-1] == 90
     assert model.n_selected_ == 8  # nothing says that few columns are enough
     assert model.path_[0].n_iters == 90
 
 
 def test_training_takes_no_more_passes_than_allowed():
-    model = LassoNetImputer((5,), n_iters=(10, 2), random_state=0).fit(plane(40))
+    model = LassoNetImputer((5,), **with_training(n_iters=(10, 2), random_state=0)).fit(plane(40))
     assert model.history_.n_iters.iloc[-1] == 10
 
 
@@ -435,7 +447,7 @@ def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
 )
 def test_tables_that_cannot_be_filled_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
-        LassoNetImputer(**FAST).fit(table)
+        LassoNetImputer(**with_training(**FAST)).fit(table)
 
 
 @pytest.mark.parametrize(
@@ -453,26 +465,26 @@ def test_tables_that_cannot_be_filled_are_refused(table, message):
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
-        LassoNetImputer(**{**FAST, **settings}).fit(plane(20))
+        LassoNetImputer(**with_training(**{**FAST, **settings})).fit(plane(20))
 
 
 def test_entries_to_validate_on_must_fit_the_table():
     with pytest.raises(ValueError, match="X_val must have the shape of X"):
-        LassoNetImputer(**FAST).fit(plane(20), X_val=plane(10))
+        LassoNetImputer(**with_training(**FAST)).fit(plane(20), X_val=plane(10))
 
 
 @pytest.mark.filterwarnings("ignore:without validation rows")
 def test_tiny_tables_and_single_columns_are_filled_with_something():
     for table in (np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[1.0], [np.nan], [3.0]]), np.ones((4, 2))):
-        assert np.isfinite(LassoNetImputer(**FAST).fit_transform(table)).all()
+        assert np.isfinite(LassoNetImputer(**with_training(**FAST)).fit_transform(table)).all()
     assert (
-        len(LassoNetImputer(**FAST).fit(np.ones((4, 2))).path_) == 1
+        len(LassoNetImputer(**with_training(**FAST)).fit(np.ones((4, 2))).path_) == 1
     )  # no column says anything: there is nothing to select
 
 
 def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="ends before n_features_to_select=1") as caught:
-        LassoNetImputer(**FAST, n_features_to_select=1, lambda_seq=[1e-6]).fit(plane(40))
+        LassoNetImputer(**with_training(**FAST, n_features_to_select=1, lambda_seq=[1e-6])).fit(plane(40))
     assert caught[0].filename == __file__
 
 
@@ -489,12 +501,12 @@ def test_an_interrupt_leaves_a_usable_model_where_that_is_asked_for_and_none_oth
     monkeypatch.setattr(hiding, "_look", stop)
     gaps = with_gaps(plane(60))
     with pytest.warns(RuntimeWarning, match="interrupted: training ends"):
-        model = LassoNetImputer(**FAST, on_interrupt="keep").fit(gaps)
+        model = LassoNetImputer(**with_training(**FAST, on_interrupt="keep")).fit(gaps)
     assert np.isfinite(model.transform(gaps)).all()
     assert len(model.path_) == 1
     seen.clear()
     with pytest.warns(UserWarning, match="ends before n_features_to_select=2"), pytest.warns(RuntimeWarning):
-        LassoNetImputer(**FAST, n_features_to_select=2, on_interrupt="keep").fit(gaps)
+        LassoNetImputer(**with_training(**FAST, n_features_to_select=2, on_interrupt="keep")).fit(gaps)
     assert len(seen) == 4  # no further training
     seen.clear()
     with pytest.raises(KeyboardInterrupt):

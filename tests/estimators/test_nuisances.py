@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm, t
 
 from riata import LassoNetClassifier, LassoNetRegressor
+from tests.conftest import with_training
 
 TRUE = {0, 1, 2, 3, 4}
 
@@ -66,7 +67,8 @@ def test_a_factor_on_all_weights_changes_nothing(factor):
     X, y = friedman(0, n=600)
     weights = np.random.default_rng(0).integers(1, 4, size=600).astype(float)
     one, other = (
-        LassoNetRegressor(random_state=0, path_multiplier=1.1).fit(X, y, w) for w in (weights, factor * weights)
+        LassoNetRegressor(**with_training(random_state=0, path_multiplier=1.1)).fit(X, y, w)
+        for w in (weights, factor * weights)
     )
     assert np.array_equal(one.selected_, other.selected_)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-3, atol=0.05)

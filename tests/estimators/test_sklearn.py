@@ -15,6 +15,7 @@ from riata import (
     LassoNetRegressorCV,
     StabilitySelector,
 )
+from tests.conftest import with_training
 
 # scikit-learn's data are small, and what we say about that is said.
 pytestmark = [
@@ -26,12 +27,14 @@ pytestmark = [
 ]
 
 FASTER = [
-    LassoNetAutoencoder(hidden_dims=(10,), n_iters=(100, 10)),
-    LassoNetImputer(hidden_dims=(10, 10), n_iters=(45, 5)),
-    LassoNetClassifierCV(hidden_dims=(10,), cv=2, select="best", n_iters=(100, 10), path_multiplier=1.2),
-    LassoNetRegressorCV(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=1.2),
+    LassoNetAutoencoder(**with_training(hidden_dims=(10,), n_iters=(100, 10))),
+    LassoNetImputer(**with_training(hidden_dims=(10, 10), n_iters=(45, 5))),
+    LassoNetClassifierCV(
+        **with_training(hidden_dims=(10,), cv=2, select="best", n_iters=(100, 10), path_multiplier=1.2)
+    ),
+    LassoNetRegressorCV(**with_training(hidden_dims=(10,), cv=2, n_iters=(100, 10), path_multiplier=1.2)),
     StabilitySelector(
-        LassoNetRegressor(hidden_dims=(4,), n_iters=(50, 5), path_multiplier=1.3),
+        LassoNetRegressor(**with_training(hidden_dims=(4,), n_iters=(50, 5), path_multiplier=1.3)),
         n_features=1,
         threshold=0.8,
         n_resamples=2,
@@ -60,4 +63,6 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
 
 @pytest.mark.parametrize("Estimator", [LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor])
 def test_without_a_validation_part_weights_equal_repeated_rows(Estimator):
-    check_sample_weight_equivalence_on_dense_data(Estimator.__name__, Estimator(val_size=0, dtype="float64"))
+    check_sample_weight_equivalence_on_dense_data(
+        Estimator.__name__, Estimator(**with_training(val_size=0, dtype="float64"))
+    )

@@ -29,6 +29,7 @@ from riata import (
     losses,
 )
 from riata.losses.coding import Labels, OneHot, Pair, Steps
+from tests.conftest import with_training
 
 QUICK = {
     "preprocessing": "standard",
@@ -59,11 +60,11 @@ labels = np.column_stack([X[:, 0] > 0, X[:, 1] + X[:, 2] > 0]).astype(int)
 
 
 def regressor(loss=None, **params) -> LassoNetRegressor:
-    return LassoNetRegressor(loss=loss, **(QUICK | params))
+    return LassoNetRegressor(**with_training(loss=loss, **(QUICK | params)))
 
 
 def classifier(loss=None, **params) -> LassoNetClassifier:
-    return LassoNetClassifier(loss=loss, **(QUICK | params))
+    return LassoNetClassifier(**with_training(loss=loss, **(QUICK | params)))
 
 
 # Values and derivatives.
@@ -269,7 +270,7 @@ def test_none_means_the_usual_losses():
         (LassoNetRegressor, "squared_error", y),
         (LassoNetClassifier, "cross_entropy", grades),
     ):
-        one, two = (Estimator(loss=loss, **QUICK).path(X, target) for loss in (None, name))
+        one, two = (Estimator(**with_training(loss=loss, **QUICK)).path(X, target) for loss in (None, name))
         assert all(np.array_equal(p.weights.skip, q.weights.skip) for p, q in zip(one, two, strict=True))
 
 
@@ -288,7 +289,7 @@ def test_the_distance_of_huber_counts_in_robust_standard_deviations():
 
 
 def test_without_hierarchy_and_penalty_the_poisson_loss_gives_poisson_regression():
-    model = LassoNetRegressor(loss="poisson", **SOLVED).fit(X, counts)
+    model = LassoNetRegressor(**with_training(loss="poisson", **SOLVED)).fit(X, counts)
     reference = PoissonRegressor(alpha=0, tol=1e-10, max_iter=10_000).fit(X, counts)
     ours, theirs = model.predict(X), reference.predict(X)
     assert mean_poisson_deviance(counts, ours) == pytest.approx(mean_poisson_deviance(counts, theirs), rel=1e-9)
@@ -309,7 +310,8 @@ def test_the_unit_of_a_positive_target_does_not_matter(loss):
 def test_amounts_may_stay_as_they_are():
     settings = {**SOLVED, "n_iters": (3000, 1)}
     plain, scaled = (
-        LassoNetRegressor(loss="poisson", preprocessing=p, **settings).fit(X, counts) for p in (None, "standard")
+        LassoNetRegressor(**with_training(loss="poisson", preprocessing=p, **settings)).fit(X, counts)
+        for p in (None, "standard")
     )
     np.testing.assert_allclose(plain.predict(X), scaled.predict(X), rtol=1e-2)
 
@@ -323,7 +325,7 @@ def test_without_hierarchy_and_penalty_quantiles_are_those_of_the_linear_program
     reference = QuantileRegressor(quantile=level, alpha=0, solver="highs").fit(Z, target).predict(Z)
     solved = {**SOLVED, "tol": 1e-10, "n_iters": (5000, 1)}
     for settings, tolerance in ((DENSE, 1e-2), (solved, 1e-3)):  # the rounded kink costs half a thousandth
-        ours = LassoNetRegressor(loss=losses.Quantile(level), **settings).fit(Z, target).predict(Z)
+        ours = LassoNetRegressor(**with_training(loss=losses.Quantile(level), **settings)).fit(Z, target).predict(Z)
         lowest = mean_pinball_loss(target, reference, alpha=level)
         assert lowest <= mean_pinball_loss(target, ours, alpha=level) <= (1 + tolerance) * lowest
 
@@ -332,7 +334,8 @@ def test_absolute_error_gives_the_median(diabetes):
     Z, target = diabetes
     settings = {**SOLVED, "tol": 1e-10, "n_iters": (5000, 1)}
     absolute, median = (
-        LassoNetRegressor(loss=name, **settings).fit(Z, target) for name in ("absolute_error", "quantile")
+        LassoNetRegressor(**with_training(loss=name, **settings)).fit(Z, target)
+        for name in ("absolute_error", "quantile")
     )
     np.testing.assert_allclose(absolute.predict(Z), median.predict(Z), atol=0.02)
     assert absolute.score(Z, target) == pytest.approx(median.score(Z, target), abs=1e-3)
@@ -342,9 +345,9 @@ def test_absolute_error_gives_the_median(diabetes):
 def test_quantiles_do_not_depend_on_the_unit_of_the_target_standardised_or_not(factor):
     settings = {**SOLVED, "tol": 1e-9, "n_iters": (3000, 1), "learning_rate": 1e-3}
     reference = mean_pinball_loss(y, QuantileRegressor(quantile=0.8, alpha=0).fit(X, y).predict(X), alpha=0.8)
-    standardised = LassoNetRegressor(loss=losses.Quantile(0.8), **settings).fit(X, factor * y)
+    standardised = LassoNetRegressor(**with_training(loss=losses.Quantile(0.8), **settings)).fit(X, factor * y)
     assert mean_pinball_loss(y, standardised.predict(X) / factor, alpha=0.8) == pytest.approx(reference, rel=0.01)
-    raw = LassoNetRegressor(loss=losses.Quantile(0.8), preprocessing=None, **settings)
+    raw = LassoNetRegressor(**with_training(loss=losses.Quantile(0.8), preprocessing=None, **settings))
     if factor < 1:  # steps that begin small cannot go as far as 10,000
         assert mean_pinball_loss(y, raw.fit(X, factor * y).predict(X) / factor, alpha=0.8) == pytest.approx(
             reference, rel=0.02
@@ -491,7 +494,7 @@ def test_a_function_that_cannot_be_trained_with_is_refused_before_training(
 ):
     monkeypatch.setattr("riata.solver.solve.Solver.minimise", lambda *_: pytest.fail("training began"))
     with pytest.raises(error, match=message):
-        Estimator(loss=function, **QUICK).fit(X, grades)
+        Estimator(**with_training(loss=function, **QUICK)).fit(X, grades)
 
 
 # Classes in an order, and several labels.
@@ -567,7 +570,7 @@ FEW = {"cv": 3, "hidden_dims": (5,), "path_multiplier": 1.5, "n_iters": (100, 10
     ids=["poisson", "quantiles", "heads", "function"],
 )
 def test_cross_validation_takes_losses_of_numbers(loss, target, n_columns):
-    model = LassoNetRegressorCV(loss=loss, **FEW).fit(X, target)
+    model = LassoNetRegressorCV(**with_training(loss=loss, **FEW)).fit(X, target)
     assert {0, 1} <= set(np.flatnonzero(model.selected_))
     assert model.predict(X).shape == ((N,) if n_columns is None else (N, n_columns))
     assert np.isfinite(model.cv_score_)
@@ -576,7 +579,7 @@ def test_cross_validation_takes_losses_of_numbers(loss, target, n_columns):
 
 @pytest.mark.parametrize(("loss", "target"), [("ordinal", grades), (None, labels)], ids=["ordinal", "labels"])
 def test_cross_validation_takes_losses_of_classes(loss, target):
-    model = LassoNetClassifierCV(loss=loss, **FEW).fit(X, target)
+    model = LassoNetClassifierCV(**with_training(loss=loss, **FEW)).fit(X, target)
     assert model.predict(X).shape == target.shape
     assert model.cv_score_ > 0.5
 
@@ -624,7 +627,7 @@ def test_a_target_of_other_columns_is_refused():
 )
 def test_losses_and_targets_that_do_not_go_together_are_refused(Estimator, loss, target, message):
     with pytest.raises(ValueError, match=message):
-        Estimator(loss=loss, **QUICK).fit(X, target)
+        Estimator(**with_training(loss=loss, **QUICK)).fit(X, target)
 
 
 def test_classes_of_labels_are_not_weighted():

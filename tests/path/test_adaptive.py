@@ -9,6 +9,7 @@ from riata import LassoNetClassifier, LassoNetRegressor
 from riata.network.stacked import Weights
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
+from tests.conftest import with_training
 
 
 def started(problem, norms):
@@ -63,7 +64,7 @@ def test_auto_is_the_penalty_of_the_paper_without_hierarchy_and_adaptive_with_it
         "random_state": 0,
     }
     for M, same in ((0, 0.0), (10, 0.5)):
-        auto, given = (LassoNetRegressor(M=M, adaptive=a, **quick).fit(X, y) for a in ("auto", same))
+        auto, given = (LassoNetRegressor(**with_training(M=M, adaptive=a, **quick)).fit(X, y) for a in ("auto", same))
         assert np.array_equal(auto.path_.lambdas, given.path_.lambdas)
         assert np.array_equal(auto.predict(X), given.predict(X))
 

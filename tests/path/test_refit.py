@@ -15,6 +15,7 @@ from riata.network.stacked import SparseWeights
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.path.refit import Refit
+from tests.conftest import with_training
 
 N, D = 300, 8
 tables = np.random.default_rng(0)
@@ -27,7 +28,7 @@ BOTH = pytest.mark.parametrize(("Estimator", "target"), [(LassoNetRegressor, y),
 
 
 def fitted(Estimator=LassoNetRegressor, target=y, **params):
-    return Estimator(**{**QUICK, **params}).fit(X, target)
+    return Estimator(**with_training(**{**QUICK, **params})).fit(X, target)
 
 
 def same_weights(one: Point, two: Point) -> bool:
@@ -243,10 +244,10 @@ def test_samples_given_to_validate_on_are_never_trained_on(lambda_):
     """With targets that are never met, training on them would be seen in the training loss and in the predictions."""
     fit, held_out = np.arange(200), np.arange(200, N)
     settings = {**QUICK, "lambda_seq": (1.0,), "select": lambda_, "n_iters": (60, 20), "patience": None, "tol": 0}
-    found = LassoNetRegressor(**settings).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out])
+    found = LassoNetRegressor(**with_training(**settings)).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out])
     compared = found.refitted(found.path_[selection.at_lambda(found.path_, lambda_)])
     assert same_weights(found.point_, compared)
-    far = LassoNetRegressor(**settings).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out] + 1e3)
+    far = LassoNetRegressor(**with_training(**settings)).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out] + 1e3)
     assert far.predict(X).max() < y.max() + 10
 
 
@@ -262,7 +263,7 @@ def test_samples_of_little_weight_have_little_say_in_a_refit(Estimator, target, 
     weights = np.where(np.arange(N) < 200, 1.0, 1e-6)
     wrong = np.where(weights < 1, -target if Estimator is LassoNetRegressor else 1 - target, target)
     settings = {**QUICK, "n_features_to_select": 4, "val_size": val_size}
-    found = Estimator(**settings).fit(X, wrong, sample_weight=weights)
+    found = Estimator(**with_training(**settings)).fit(X, wrong, sample_weight=weights)
     outputs = found.predict(X) if Estimator is LassoNetRegressor else found.decision_function(X)
     assert np.corrcoef(outputs[200:], y[200:])[0, 1] > 0.8
 
@@ -271,8 +272,8 @@ def test_a_sample_of_weight_two_is_refitted_as_two(rng):
     weights = rng.integers(1, 3, size=N).astype(float)
     rows = np.repeat(np.arange(N), weights.astype(int))
     settings = {**QUICK, "val_size": 0, "lambda_seq": (1.0,), "select": 1.0, "dtype": "float64"}
-    one = LassoNetRegressor(**settings).fit(X, y, sample_weight=weights)
-    two = LassoNetRegressor(**settings).fit(X[rows], y[rows])
+    one = LassoNetRegressor(**with_training(**settings)).fit(X, y, sample_weight=weights)
+    two = LassoNetRegressor(**with_training(**settings)).fit(X[rows], y[rows])
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-9)
 
 
@@ -372,7 +373,7 @@ def test_the_fit_is_at_the_point_its_rule_chooses(refit):
 
 
 def test_an_autoencoder_refits_its_points():
-    found = LassoNetAutoencoder(**{**QUICK, "n_features_to_select": 3}).fit(X)
+    found = LassoNetAutoencoder(**with_training(**{**QUICK, "n_features_to_select": 3})).fit(X)
     for k in (3, 4):
         there, penalised = found.at(n_features=k), found.at(n_features=k, refit=False)
         np.testing.assert_array_equal(there.selected_, penalised.selected_)

@@ -28,6 +28,7 @@ from riata import (
 from riata.preprocess import categories, expansion
 from riata.preprocess.marginal import measure
 from riata.preprocess.samples import penalty_weights
+from tests.conftest import with_training
 
 N = 240
 tables = np.random.default_rng(0)
@@ -57,7 +58,7 @@ def same_path(one, two):
 
 @BOTH
 def test_a_column_of_categories_is_one_feature(Estimator, target):
-    model = Estimator(**QUICK, n_features_to_select=2).fit(FRAME, target)
+    model = Estimator(**with_training(**QUICK, n_features_to_select=2)).fit(FRAME, target)
     assert model.n_features_in_ == len(model.feature_importances_) == FRAME.shape[1]
     assert model.get_feature_names_out().tolist() == ["size", "colour"]
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
@@ -66,7 +67,7 @@ def test_a_column_of_categories_is_one_feature(Estimator, target):
 
 @BOTH
 def test_levels_of_a_column_enter_and_leave_together(Estimator, target):
-    model = Estimator(**QUICK, preprocessing="standard").fit(FRAME, target)
+    model = Estimator(**with_training(**QUICK, preprocessing="standard")).fit(FRAME, target)
     sizes = np.array([1, 5, 10, 1, 1])
     for point in model.path_:
         assert (np.bincount(point.weights.features, minlength=5) == sizes * point.selected).all()
@@ -80,7 +81,7 @@ def test_names_and_order_of_levels_do_not_matter(Estimator, target, val_size):
     renamed["colour"] = pd.Categorical(FRAME["colour"].map(swap), categories=sorted(COLOURS, reverse=True))
     renamed["left"] = FRAME["left"].map({"no": 7, "yes": -1}).astype("category")
     settings = {**QUICK, "val_size": val_size, "n_features_to_select": 1}
-    one, two = (Estimator(**settings).fit(table, target) for table in (FRAME, renamed))
+    one, two = (Estimator(**with_training(**settings)).fit(table, target) for table in (FRAME, renamed))
     assert same_path(one.path_, two.path_)
     np.testing.assert_allclose(one.predict(FRAME), two.predict(renamed), rtol=1e-6)
 
@@ -89,7 +90,7 @@ def test_names_and_order_of_levels_do_not_matter(Estimator, target, val_size):
 def test_two_levels_are_a_column_of_zeros_and_ones(Estimator, target):
     rarer = FRAME["left"].value_counts().index[-1]
     numeric = FRAME.assign(left=(FRAME["left"] == rarer).astype(float))
-    one, two = (Estimator(**QUICK).fit(table, target) for table in (FRAME, numeric))
+    one, two = (Estimator(**with_training(**QUICK)).fit(table, target) for table in (FRAME, numeric))
     assert same_path(one.path_, two.path_)
 
 
@@ -98,9 +99,9 @@ def test_an_array_of_codes_is_a_frame_of_words():
     for name in ("colour", "noise", "left"):
         table[name] = pd.factorize(FRAME[name])[0].astype(float)
     which = [1, 2, 3], ["colour", "noise", "left"], [False, True, True, True, False]
-    words = LassoNetRegressor(**QUICK).fit(FRAME, y)
+    words = LassoNetRegressor(**with_training(**QUICK)).fit(FRAME, y)
     for given, X in zip(which, (table.to_numpy(), table, table), strict=True):
-        model = LassoNetRegressor(**QUICK, categorical_features=given).fit(X, y)
+        model = LassoNetRegressor(**with_training(**QUICK, categorical_features=given)).fit(X, y)
         np.testing.assert_array_equal(model.feature_importances_, words.feature_importances_)
         np.testing.assert_array_equal(model.predict(X), words.predict(FRAME))
 
@@ -108,7 +109,10 @@ def test_an_array_of_codes_is_a_frame_of_words():
 def test_without_text_nothing_changes(rng):
     X = rng.normal(size=(N, 4))
     frame = pd.DataFrame(X, columns=list("abcd")).assign(flag=X[:, 0] > 0)
-    one, two = (LassoNetRegressor(**QUICK, categorical_features=c).fit(frame, X[:, 1]) for c in ("from_dtype", None))
+    one, two = (
+        LassoNetRegressor(**with_training(**QUICK, categorical_features=c)).fit(frame, X[:, 1])
+        for c in ("from_dtype", None)
+    )
     assert one._categories is None
     np.testing.assert_array_equal(one.feature_importances_, two.feature_importances_)
     one.module_  # noqa: B018
@@ -116,7 +120,7 @@ def test_without_text_nothing_changes(rng):
 
 @BOTH
 def test_a_level_never_seen_counts_as_an_average_row(Estimator, target):
-    model = Estimator(**QUICK).fit(FRAME, target).at(lambda_=0)
+    model = Estimator(**with_training(**QUICK)).fit(FRAME, target).at(lambda_=0)
     unseen = FRAME.assign(colour="violet", left=None)
     assert model.predict(unseen).shape == (N,)
     answer = model._output(unseen)
@@ -127,8 +131,10 @@ def test_a_level_never_seen_counts_as_an_average_row(Estimator, target):
 
 def test_a_missing_value_is_a_level_if_it_was_seen():
     gaps = FRAME.assign(colour=FRAME["colour"].where(codes > 0))
-    model = LassoNetRegressor(**QUICK, n_features_to_select=2, refit="warm").fit(gaps, y)
-    filled = LassoNetRegressor(**QUICK, n_features_to_select=2, refit="warm").fit(gaps.fillna("nothing"), y)
+    model = LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2, refit="warm")).fit(gaps, y)
+    filled = LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2, refit="warm")).fit(
+        gaps.fillna("nothing"), y
+    )
     np.testing.assert_allclose(model.predict(gaps), filled.predict(gaps.fillna("nothing")), atol=0.1)
     assert model.score(gaps, y) > 0.9
     for missing in (None, np.nan, pd.NA):
@@ -141,29 +147,31 @@ def test_a_missing_value_is_a_level_if_it_was_seen():
 def test_gaps_in_numbers_are_refused_if_they_are_an_error():
     settings = {**QUICK, "missing": "error"}
     with pytest.raises(ValueError, match="NaN"):
-        LassoNetRegressor(**settings).fit(FRAME.assign(size=np.nan), y)
-    model = LassoNetRegressor(**settings).fit(FRAME, y)
+        LassoNetRegressor(**with_training(**settings)).fit(FRAME.assign(size=np.nan), y)
+    model = LassoNetRegressor(**with_training(**settings)).fit(FRAME, y)
     for method in (model.predict, model.transform):
         with pytest.raises(ValueError, match="NaN"):
             method(FRAME.assign(size=np.nan))
 
 
 def test_a_single_level_is_a_constant():
-    model = LassoNetRegressor(**QUICK).fit(FRAME.assign(noise="always"), y)
+    model = LassoNetRegressor(**with_training(**QUICK)).fit(FRAME.assign(noise="always"), y)
     assert not model.path_.selected[:, 2].any()
     assert model.predict(FRAME).shape == (N,)
 
 
 def test_a_level_that_only_validation_rows_hold_is_an_average_one():
-    model = LassoNetRegressor(**QUICK).fit(FRAME[:200], y[:200], X_val=FRAME[200:].assign(noise="new"), y_val=y[200:])
+    model = LassoNetRegressor(**with_training(**QUICK)).fit(
+        FRAME[:200], y[:200], X_val=FRAME[200:].assign(noise="new"), y_val=y[200:]
+    )
     assert np.isfinite([point.val_loss for point in model.path_]).all()
 
 
 def test_a_row_of_weight_zero_is_not_there():
     more = pd.concat([FRAME, FRAME[:30].assign(colour="violet")], ignore_index=True)
     weights = np.repeat([1.0, 0.0], [N, 30])
-    one = LassoNetRegressor(**QUICK).fit(more, np.append(y, y[:30]), sample_weight=weights)
-    two = LassoNetRegressor(**QUICK).fit(FRAME, y)
+    one = LassoNetRegressor(**with_training(**QUICK)).fit(more, np.append(y, y[:30]), sample_weight=weights)
+    two = LassoNetRegressor(**with_training(**QUICK)).fit(FRAME, y)
     np.testing.assert_array_equal(one.feature_importances_, two.feature_importances_)
 
 
@@ -187,7 +195,7 @@ def test_a_factor_common_to_all_weights_leaves_the_levels_as_they_are(factor):
 def test_a_column_that_names_rows_is_refused():
     named = FRAME.assign(noise=[f"row {i}" for i in range(N)])
     with pytest.raises(ValueError, match=r"'noise' .* 240 rows.*drop it"):
-        LassoNetRegressor(**QUICK).fit(named, y)
+        LassoNetRegressor(**with_training(**QUICK)).fit(named, y)
 
 
 @pytest.mark.parametrize(
@@ -202,30 +210,32 @@ def test_a_column_that_names_rows_is_refused():
 )
 def test_a_column_that_is_not_there_is_refused(wrong, match):
     with pytest.raises(ValueError, match=re.escape(match)):
-        LassoNetRegressor(**QUICK, categorical_features=wrong).fit(FRAME, y)
+        LassoNetRegressor(**with_training(**QUICK, categorical_features=wrong)).fit(FRAME, y)
 
 
 def test_text_that_is_not_declared_is_refused():
     with pytest.raises(ValueError, match="text in 'noise', 'left'"):
-        LassoNetRegressor(**QUICK, categorical_features=["colour"]).fit(FRAME, y)
+        LassoNetRegressor(**with_training(**QUICK, categorical_features=["colour"])).fit(FRAME, y)
 
 
 def test_objects_that_are_numbers_stay_numbers(rng):
     numbers = pd.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)})
-    one, two = (LassoNetRegressor(**QUICK).fit(X, numbers["a"]) for X in (numbers, numbers.astype(object)))
+    one, two = (
+        LassoNetRegressor(**with_training(**QUICK)).fit(X, numbers["a"]) for X in (numbers, numbers.astype(object))
+    )
     np.testing.assert_array_equal(one.feature_importances_, two.feature_importances_)
 
 
 @BOTH
 def test_clones_and_pickles_say_the_same(Estimator, target):
-    model = Estimator(**QUICK).fit(FRAME, target)
+    model = Estimator(**with_training(**QUICK)).fit(FRAME, target)
     for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(FRAME, target)):
         np.testing.assert_array_equal(model.predict(FRAME), other.predict(FRAME))
 
 
 @pytest.mark.parametrize(("Estimator", "target"), [(LassoNetRegressorCV, y), (LassoNetClassifierCV, y > 0)])
 def test_cross_validation_takes_categories(Estimator, target):
-    model = Estimator(**{**QUICK, "cv": 3}).fit(FRAME, target)
+    model = Estimator(**with_training(**{**QUICK, "cv": 3})).fit(FRAME, target)
     assert {"colour"} <= set(model.get_feature_names_out())
     assert model.predict(FRAME.assign(colour="violet")).shape == (N,)
 
@@ -233,14 +243,19 @@ def test_cross_validation_takes_categories(Estimator, target):
 def test_stability_selection_takes_categories():
     gaps = FRAME.assign(colour=FRAME["colour"].where(codes > 0))
     selector = StabilitySelector(
-        LassoNetRegressor(**QUICK), n_features=2, threshold=0.9, max_false=5, n_resamples=4, random_state=0
+        LassoNetRegressor(**with_training(**QUICK)),
+        n_features=2,
+        threshold=0.9,
+        max_false=5,
+        n_resamples=4,
+        random_state=0,
     ).fit(gaps, y)
     assert selector.get_feature_names_out().tolist() == ["size", "colour"]
     assert selector.transform(gaps).shape == (N, 2)
 
 
 def test_transform_returns_the_columns_as_they_are():
-    model = LassoNetRegressor(**QUICK, n_features_to_select=2).fit(FRAME, y)
+    model = LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2)).fit(FRAME, y)
     few = model.transform(FRAME)
     assert isinstance(few, np.ndarray)
     np.testing.assert_array_equal(few[:, 1], FRAME["colour"].to_numpy())
@@ -249,7 +264,7 @@ def test_transform_returns_the_columns_as_they_are():
 
 def test_frames_of_polars_are_frames():
     table = pl.from_pandas(FRAME).with_columns(pl.col("colour").cast(pl.Categorical))
-    one, two = (LassoNetRegressor(**QUICK, n_features_to_select=2).fit(X, y) for X in (FRAME, table))
+    one, two = (LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2)).fit(X, y) for X in (FRAME, table))
     np.testing.assert_array_equal(one.predict(FRAME), two.predict(table))
     np.testing.assert_array_equal(one.transform(FRAME), two.transform(table))
     few = two.set_output(transform="polars").transform(table)
@@ -258,7 +273,9 @@ def test_frames_of_polars_are_frames():
 
 def test_groups_and_costs_are_those_of_the_columns_given():
     model = LassoNetRegressor(
-        **QUICK, feature_groups=[["colour", "size"], ["noise"], ["left", "weight"]], feature_costs={"noise": 0}
+        **with_training(
+            **QUICK, feature_groups=[["colour", "size"], ["noise"], ["left", "weight"]], feature_costs={"noise": 0}
+        )
     ).fit(FRAME, y)
     for point in model.path_:
         assert point.selected[2]
@@ -266,14 +283,14 @@ def test_groups_and_costs_are_those_of_the_columns_given():
 
 
 def test_the_lasso_takes_categories():
-    model = LassoNetRegressor(**QUICK, M=0, n_features_to_select=2).fit(FRAME, y)
+    model = LassoNetRegressor(**with_training(**QUICK, M=0, n_features_to_select=2)).fit(FRAME, y)
     assert model.get_feature_names_out().tolist() == ["size", "colour"]
     assert np.isnan(model.coef_[1]) and np.isfinite(model.coef_[0])
 
 
 def test_a_module_of_the_fit_needs_numbers():
     with pytest.raises(AttributeError, match="categories: encode them"):
-        LassoNetRegressor(**QUICK).fit(FRAME, y).module_  # noqa: B018
+        LassoNetRegressor(**with_training(**QUICK)).fit(FRAME, y).module_  # noqa: B018
 
 
 def test_knockoffs_of_categories_are_compared_as_groups(rng):
@@ -283,8 +300,11 @@ def test_knockoffs_of_categories_are_compared_as_groups(rng):
     target = np.array([2.0, -1.0, -1.0])[codes[:, :6]].sum(axis=1) + 2 * numbers[:, :6].sum(axis=1) + rng.normal(size=n)
     columns = {f"c{j}": levels[codes[:, j]] for j in range(10)} | {f"n{j}": numbers[:, j] for j in range(14)}
     for frame, estimator in (
-        (pd.DataFrame(columns), LassoNetRegressor(hidden_dims=(10,), path_multiplier=1.1)),
-        (np.hstack([codes, numbers]), LassoNetRegressor((10,), path_multiplier=1.1, categorical_features=range(10))),
+        (pd.DataFrame(columns), LassoNetRegressor(**with_training(hidden_dims=(10,), path_multiplier=1.1))),
+        (
+            np.hstack([codes, numbers]),
+            LassoNetRegressor((10,), **with_training(path_multiplier=1.1, categorical_features=range(10))),
+        ),
     ):
         with pytest.warns(UserWarning, match="10 of 24 columns have at most"):
             selector = KnockoffSelector(estimator, fdr=0.1, n_fits=1, random_state=0).fit(frame, target)
@@ -317,7 +337,7 @@ def one_hot_regression(frame, target):
 
 def test_categories_are_permuted_as_they_are():
     (frame, target), (other, other_target) = table_of_categories(0), table_of_categories(1)
-    for model in (one_hot_regression(frame, target), LassoNetRegressor(**QUICK).fit(frame, target)):
+    for model in (one_hot_regression(frame, target), LassoNetRegressor(**with_training(**QUICK)).fit(frame, target)):
         found = permutation_importance(model, other, other_target, random_state=0).set_index("feature")
         assert (found.loc[["size", "colour"], "low"] > 0).all()
         assert (found.loc[["kind", "noise"], "importance"] < 0.1).all()
@@ -349,11 +369,13 @@ def test_a_network_of_your_own_sees_a_column_for_each_level():
         widths.append(n_inputs)
         return nn.Sequential(nn.Linear(n_inputs, 6), nn.Tanh(), nn.Linear(6, n_outputs))
 
-    model = LassoNetRegressor(**QUICK, network=network, preprocessing="standard", n_features_to_select=2).fit(FRAME, y)
+    model = LassoNetRegressor(
+        **with_training(**QUICK, hidden_dims=network, preprocessing="standard", n_features_to_select=2)
+    ).fit(FRAME, y)
     assert set(widths) == {1 + 5 + 10 + 1 + 1}
     assert model.get_feature_names_out().tolist() == ["size", "colour"]
     with pytest.raises(ValueError, match="18"):
-        LassoNetRegressor(**QUICK, network=network(5, 1)).fit(FRAME, y)
+        LassoNetRegressor(**with_training(**QUICK, hidden_dims=network(5, 1))).fit(FRAME, y)
 
 
 def test_an_auto_encoder_needs_numbers():
@@ -395,5 +417,5 @@ def test_noise_of_many_levels_has_a_larger_penalty_weight_than_an_effect_of_many
 @BOTH
 def test_noise_of_many_levels_does_not_pass_for_an_effect(Estimator, target, rng):
     noise = {f"noise {j}": rng.integers(0, 60, size=N).astype(str) for j in range(3)}
-    model = Estimator(**{**QUICK, "hidden_dims": (20,)}).fit(FRAME.assign(**noise), target)
+    model = Estimator(**with_training(**{**QUICK, "hidden_dims": (20,)})).fit(FRAME.assign(**noise), target)
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}

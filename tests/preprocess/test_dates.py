@@ -14,6 +14,7 @@ from riata import (
     StabilitySelector,
     permutation_importance,
 )
+from tests.conftest import with_training
 
 EPOCH = pd.Timestamp("1970-01-01")
 
@@ -27,7 +28,7 @@ def table(rng) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def small(**more) -> LassoNetRegressor:
-    return LassoNetRegressor((8,), path_multiplier=1.3, select="best", random_state=0, **more)
+    return LassoNetRegressor((8,), **with_training(path_multiplier=1.3, select="best", random_state=0, **more))
 
 
 def in_days(X: pd.DataFrame) -> pd.DataFrame:
@@ -79,5 +80,7 @@ def test_everything_that_takes_columns_takes_dates(table):
     worth = permutation_importance(small().fit(X, y), X, y, random_state=0).set_index("feature")["importance"]
     assert worth["day"] > 0.1
     words = X.assign(town=np.where(X["b"] > 0, "Rome", "Oslo"))
-    model = LassoNetClassifierCV((4,), cv=2, path_multiplier=1.5, random_state=0).fit(words, y > np.median(y))
+    model = LassoNetClassifierCV((4,), **with_training(cv=2, path_multiplier=1.5, random_state=0)).fit(
+        words, y > np.median(y)
+    )
     assert "day" in model.get_feature_names_out()

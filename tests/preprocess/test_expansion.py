@@ -6,6 +6,7 @@ from torch import nn
 
 from riata import LassoNetClassifier, LassoNetRegressor
 from riata.preprocess import expansion, scaling
+from tests.conftest import with_training
 
 N, D = 240, 6
 tables = np.random.default_rng(0)
@@ -71,7 +72,7 @@ def test_large_offsets_lose_nothing():
 @pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor])
 def test_masks_and_importances_speak_of_the_columns_given(Estimator):
     target = (np.abs(X[:, 0]) + X[:, 1] > 0.5).astype(int)
-    model = Estimator(**QUICK, preprocessing="piecewise").fit(X, target)
+    model = Estimator(**with_training(**QUICK, preprocessing="piecewise")).fit(X, target)
     assert model.path_.selected.shape[1] == len(model.feature_importances_) == D
     assert len(np.unique(model.feature_importances_)) == D
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
@@ -88,7 +89,9 @@ def test_masks_and_importances_speak_of_the_columns_given(Estimator):
 
 def test_a_column_out_of_the_model_does_not_matter_to_it():
     target = np.abs(X[:, 0])
-    model = LassoNetRegressor(**QUICK, preprocessing="piecewise", n_features_to_select=2).fit(X, target)
+    model = LassoNetRegressor(**with_training(**QUICK, preprocessing="piecewise", n_features_to_select=2)).fit(
+        X, target
+    )
     changed = X.copy()
     changed[:, ~model.selected_] = 99.0
     np.testing.assert_array_equal(model.predict(X), model.predict(changed))
@@ -97,7 +100,9 @@ def test_a_column_out_of_the_model_does_not_matter_to_it():
 
 def test_auto_expands_networks_but_not_the_lasso():
     target = X @ np.arange(D)
-    lasso, plain = (LassoNetRegressor(**QUICK, M=0, preprocessing=p).fit(X, target) for p in ("auto", "standard"))
+    lasso, plain = (
+        LassoNetRegressor(**with_training(**QUICK, M=0, preprocessing=p)).fit(X, target) for p in ("auto", "standard")
+    )
     np.testing.assert_array_equal(lasso.predict(X), plain.predict(X))
     assert lasso.coef_.shape == (D,)
 
@@ -111,7 +116,9 @@ def wide(n_columns=40):
 def test_the_slope_of_an_expanded_column_is_the_average_over_its_pieces(table):
     """Without hierarchy the model is its linear part, a function with kinks at the knots."""
     target = X[:, 0] + 2 * np.abs(X[:, 1])
-    model = LassoNetRegressor(**QUICK, M=0, preprocessing="piecewise", select=0.0, val_size=0, dtype="float64")
+    model = LassoNetRegressor(
+        **with_training(**QUICK, M=0, preprocessing="piecewise", select=0.0, val_size=0, dtype="float64")
+    )
     model.fit(table, target)
     learnt = model._embedding
     assert (learnt.n_pieces > 1).all()
@@ -127,7 +134,9 @@ def test_the_slope_of_an_expanded_column_is_the_average_over_its_pieces(table):
 def test_groups_and_costs_are_those_of_the_columns():
     target = (X[:, 0] + X[:, 1] > 0).astype(int)
     model = LassoNetClassifier(
-        **QUICK, preprocessing="piecewise", feature_groups=[0, 0, 1, 1, 2, 2], feature_costs={4: 0, 5: 0}
+        **with_training(
+            **QUICK, preprocessing="piecewise", feature_groups=[0, 0, 1, 1, 2, 2], feature_costs={4: 0, 5: 0}
+        )
     ).fit(X, target)
     for point in model.path_:
         assert point.selected[0] == point.selected[1]
@@ -139,7 +148,9 @@ def test_groups_and_costs_are_those_of_the_columns():
 @pytest.mark.parametrize("refit", ["warm", "scratch"])
 def test_a_refit_keeps_the_columns_of_its_features(refit):
     target = np.abs(X[:, 0]) - np.abs(X[:, 1])
-    model = LassoNetRegressor(**QUICK, preprocessing="piecewise", refit=refit, n_features_to_select=3).fit(X, target)
+    model = LassoNetRegressor(
+        **with_training(**QUICK, preprocessing="piecewise", refit=refit, n_features_to_select=3)
+    ).fit(X, target)
     assert model.score(X, target) > 0.8
     assert set(model.point_.weights.features) <= set(np.flatnonzero(model.selected_))
 
@@ -147,12 +158,12 @@ def test_a_refit_keeps_the_columns_of_its_features(refit):
 @pytest.mark.parametrize("wrong", ["linear", 0, 3, True, False, [3]])
 def test_an_unknown_preprocessing_is_refused(wrong):
     with pytest.raises(ValueError, match="preprocessing"):
-        LassoNetRegressor(**QUICK, preprocessing=wrong).fit(X, X[:, 0])
+        LassoNetRegressor(**with_training(**QUICK, preprocessing=wrong)).fit(X, X[:, 0])
 
 
 def made_of(table, target, **params):
     """Return how the columns of a table became inputs, and these inputs."""
-    model = LassoNetRegressor(**{**QUICK, "select": 0.0, "refit": False, **params}).fit(table, target)
+    model = LassoNetRegressor(**with_training(**{**QUICK, "select": 0.0, "refit": False, **params})).fit(table, target)
     learnt = model._embedding
     return learnt, model._scaling.apply(table, np.float64, embedding=learnt)
 
@@ -193,7 +204,7 @@ def test_standard_is_the_plain_standardisation_of_the_training_samples():
 
 
 def test_none_leaves_columns_and_target_as_they_are():
-    model = LassoNetRegressor(**QUICK, preprocessing=None, select=0.0).fit(7 * X, 3 * X[:, 0] + 5)
+    model = LassoNetRegressor(**with_training(**QUICK, preprocessing=None, select=0.0)).fit(7 * X, 3 * X[:, 0] + 5)
     np.testing.assert_array_equal(model._scaling.apply(7 * X, np.float64, embedding=model._embedding), 7 * X)
     assert (model._target_scaling.scale == 1).all() and (model._target_scaling.center == 0).all()
 
@@ -205,7 +216,9 @@ def test_a_module_of_a_fixed_width_gets_the_columns_of_standard():
         network = nn.Sequential(nn.Linear(D, 4), nn.ReLU(), nn.Linear(4, 1))
         for p in network.parameters():
             nn.init.constant_(p, 0.1)
-        return LassoNetRegressor(**QUICK, network=network, preprocessing=preprocessing, select=0.0).fit(X, target)
+        return LassoNetRegressor(
+            **with_training(**QUICK, hidden_dims=network, preprocessing=preprocessing, select=0.0)
+        ).fit(X, target)
 
     np.testing.assert_array_equal(fitted("auto").predict(X), fitted("standard").predict(X))
 
@@ -279,12 +292,12 @@ def test_codes_of_categories_are_not_tamed():
 
 def test_values_far_off_are_taken_for_the_limit():
     target = X[:, 0] + X[:, 1]
-    model = LassoNetRegressor(**QUICK, select=0.0).fit(wide(), target)
+    model = LassoNetRegressor(**with_training(**QUICK, select=0.0)).fit(wide(), target)
     assert model._scaling.limit == scaling.LIMIT
     far, farther = wide(), wide()
     far[:, 0], farther[:, 0] = 1e3, 1e9
     np.testing.assert_array_equal(model.predict(far), model.predict(farther))
-    plain = LassoNetRegressor(**QUICK, select=0.0, preprocessing="standard").fit(wide(), target)
+    plain = LassoNetRegressor(**with_training(**QUICK, select=0.0, preprocessing="standard")).fit(wide(), target)
     assert np.abs(plain.predict(farther)).min() > 1e6 * np.abs(model.predict(farther)).max()
 
 
@@ -296,7 +309,7 @@ def test_a_rare_value_is_not_drowned_by_a_heavy_tail():
     target = np.log(table[:, 0]) + table[:, 1] + 0.3 * draw.normal(size=300)
     fit, test = np.arange(200), np.arange(200, 300)
     scores = [
-        LassoNetRegressor(**QUICK, preprocessing=p, n_features_to_select=2)
+        LassoNetRegressor(**with_training(**QUICK, preprocessing=p, n_features_to_select=2))
         .fit(table[fit], target[fit])
         .score(table[test], target[test])
         for p in ("auto", "standard")

@@ -17,7 +17,7 @@ from riata.preprocess.interactions.residuals import Target
 def screened(X, y, weights=None, n_levels=None, **how):
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float).reshape(len(X), -1)
     weights = np.ones(len(X)) if weights is None else weights
-    chance = marginal.measure(X, y, weights, n_levels).chance
+    chance = marginal.measure(X, y, weights, n_levels).p_values
     return interactions.screen(X, y, weights, chance, n_levels, **how)
 
 

@@ -23,13 +23,13 @@ def test_the_chance_of_bins_is_that_of_an_analysis_of_variance(rng):
     column = np.linspace(-1, 1, 80)
     target = np.abs(column)[:, None] + rng.normal(size=(80, 1))
     groups = np.split(target[:, 0], 8)
-    chance = measure(column[:, None], target, np.ones(80)).chance[0]
+    chance = measure(column[:, None], target, np.ones(80)).p_values[0]
     assert chance == pytest.approx(min(1, 2 * f_oneway(*groups).pvalue))
 
 
 def test_noise_shows_nothing(rng):
     """A chance below one in a hundred is seen about that often, or less: two tests are corrected for."""
-    chances = [measure(rng.normal(size=(100, 50)), rng.normal(size=(100, 2)), np.ones(100)).chance for _ in range(40)]
+    chances = [measure(rng.normal(size=(100, 50)), rng.normal(size=(100, 2)), np.ones(100)).p_values for _ in range(40)]
     assert np.mean(np.concatenate(chances) < 0.01) < 0.015
     assert np.mean(np.concatenate(chances) < 0.2) > 0.05
 
@@ -51,21 +51,21 @@ def test_noise_has_a_larger_penalty_weight_where_columns_outnumber_samples(rng):
 @pytest.mark.parametrize("constant", [1, 0.1, 1.1, 1 / 3, 1e300])
 def test_a_constant_target_shows_nothing(constant):
     seen = measure(X, np.full((N, 1), constant), ones)
-    assert (seen.chance == 1).all()
+    assert (seen.p_values == 1).all()
     assert (seen.prices() == 2).all()
     pair = measure(X, np.column_stack([X[:, 0], np.full(N, constant)]), ones)
-    assert pair.chance[0] < 1e-10
-    assert pair.chance[1:].min() > 1e-4
+    assert pair.p_values[0] < 1e-10
+    assert pair.p_values[1:].min() > 1e-4
 
 
 def test_too_few_rows_show_nothing():
-    assert (measure(X[:5], X[:5, :1], np.ones(5)).chance == 1).all()
+    assert (measure(X[:5], X[:5, :1], np.ones(5)).p_values == 1).all()
 
 
 def test_columns_of_the_largest_numbers_are_judged_like_others():
     far = X.copy()
     far[:, 0] = np.where(X[:, 0] > 0, 1, -1) * np.finfo(float).max
-    assert np.isfinite(measure(far, X[:, :1], ones).chance).all()
+    assert np.isfinite(measure(far, X[:, :1], ones).p_values).all()
 
 
 FACTORS = [1e-3, 0.3, 1000, 1000.5, np.pi, np.float32(0.1), 1e300]
@@ -145,8 +145,8 @@ def test_columns_that_show_nothing_alone_are_seen_together(rng):
     ids = np.append(np.zeros(8, dtype=int), np.arange(1, 33))
     seen = measure(table, target, np.ones(100))
     together = of_groups(seen, table, target, np.ones(100), ids)
-    assert together.chance[0] < 1e-20 < seen.chance[:8].min()
-    np.testing.assert_array_equal(together.chance[1:], seen.chance[8:])  # groups of one are columns
+    assert together.p_values[0] < 1e-20 < seen.p_values[:8].min()
+    np.testing.assert_array_equal(together.p_values[1:], seen.p_values[8:])  # groups of one are columns
 
 
 def test_groups_of_noise_show_nothing(rng):
@@ -154,7 +154,7 @@ def test_groups_of_noise_show_nothing(rng):
     chances = []
     for _ in range(40):
         table, target = rng.normal(size=(100, 50)), rng.normal(size=(100, 2))
-        chances.append(of_groups(measure(table, target, np.ones(100)), table, target, np.ones(100), ids).chance)
+        chances.append(of_groups(measure(table, target, np.ones(100)), table, target, np.ones(100), ids).p_values)
     assert np.mean(np.concatenate(chances) < 0.05) < 0.075
 
 
@@ -171,14 +171,14 @@ def test_strength_is_the_share_of_variance_explained_beyond_noise(rng):
 def test_columns_are_bent_whose_effect_a_line_hardly_shows(rng):
     far = rng.normal(size=(800, 12))
     smooth = far[:, 0] ** 2 + far[:, 1] + np.exp(far[:, 2]) + 0.1 * rng.normal(size=800)
-    assert np.flatnonzero(measure(far, smooth[:, None], np.ones(800)).bent).tolist() == [0]
+    assert np.flatnonzero(measure(far, smooth[:, None], np.ones(800)).nonlinear).tolist() == [0]
     classes = np.eye(3)[np.digitize(np.abs(far[:, 5]), [0.4, 1])]
-    assert measure(far, classes, np.ones(800)).bent[5]
+    assert measure(far, classes, np.ones(800)).nonlinear[5]
 
 
 def test_about_one_column_of_noise_is_taken_for_a_bent_one(rng):
     noise = [rng.normal(size=(300, 100)) for _ in range(20)]
-    marked = [measure(table, rng.normal(size=(300, 1)), np.ones(300)).bent.sum() for table in noise]
+    marked = [measure(table, rng.normal(size=(300, 1)), np.ones(300)).nonlinear.sum() for table in noise]
     assert 0.2 < np.mean(marked) < 2
 
 
@@ -187,18 +187,18 @@ def test_weights_count_rows_when_columns_are_judged(rng):
     target = np.abs(X[:, :1]) + 0.5 * rng.normal(size=(N, 1))
     rows = np.repeat(np.arange(N), counts)
     one, other = measure(X, target, counts.astype(float)), measure(X[rows], target[rows], np.ones(len(rows)))
-    assert np.array_equal(one.bent, other.bent)
-    np.testing.assert_allclose(one.chance, other.chance)
+    assert np.array_equal(one.nonlinear, other.nonlinear)
+    np.testing.assert_allclose(one.p_values, other.p_values)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_effects_do_not_depend_on_units(unit):
     target = np.abs(X[:, :1]) + X[:, 1:2]
     near, far = measure(X, target, ones), measure(X * unit, target * unit, ones)
-    assert np.array_equal(near.bent, far.bent)
-    np.testing.assert_allclose(near.chance, far.chance)
+    assert np.array_equal(near.nonlinear, far.nonlinear)
+    np.testing.assert_allclose(near.p_values, far.p_values)
 
 
 def test_binary_constant_and_tied_columns_are_never_bent():
     table = np.column_stack([X[:, 0] > 0, np.zeros(N), np.ones(N)])
-    assert not measure(table, (X[:, :1] > 0).astype(float), ones).bent.any()
+    assert not measure(table, (X[:, :1] > 0).astype(float), ones).nonlinear.any()

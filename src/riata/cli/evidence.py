@@ -109,7 +109,7 @@ def stability(table: Table, rows: Rows, job: Job) -> Selection:
 
 def knockoffs(table: Table, rows: Rows, job: Job) -> Selection:
     """Select columns that are more important than their knockoffs on some rows."""
-    selector = KnockoffSelector(_ranker(table, job), fdr=job.fdr, **_shared(job))
+    selector = KnockoffSelector(_ranker(table, job), **_shared(job) | {"fdr": job.fdr})
     wording = {
         "at fdr=": "at --fdr ",
         "feature_groups for columns": "leaving out all but one of the columns",

@@ -1,11 +1,11 @@
-"""scikit-learn estimators: they store parameters and call the other rooms."""
+"""scikit-learn estimators: they store parameters and call the layers below."""
 
 from riata.estimators.autoencoder import LassoNetAutoencoder
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.cv import LassoNetClassifierCV, LassoNetRegressorCV
-from riata.estimators.function import lassonet_path
 from riata.estimators.imputer import LassoNetImputer
 from riata.estimators.regressor import LassoNetRegressor
+from riata.estimators.training import Training
 
 __all__ = [
     "LassoNetAutoencoder",
@@ -14,5 +14,5 @@ __all__ = [
     "LassoNetImputer",
     "LassoNetRegressor",
     "LassoNetRegressorCV",
-    "lassonet_path",
+    "Training",
 ]

@@ -9,8 +9,9 @@ end all rows are. A replica is what the plain estimator does with ``lambda_seq``
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -24,27 +25,27 @@ from riata import check
 from riata.estimators import folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.documentation import documented
-from riata.estimators.folds import Candidate, Choice, Fold, Rows
+from riata.estimators.folds import Candidate, Choice, Fold, Samples
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
 from riata.path import selection
-from riata.path.points import Path
+from riata.path.points import Path, Point
 from riata.preprocess import categories
 
 __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
 
+@dataclass(repr=False, eq=False)
 class CrossValidated(Supervised):
     """Chooses a point of the path, and the best of several networks, by scores of rows left out in turn."""
 
-    _single: type[Supervised]  # the estimator of all rows
+    _single: ClassVar[type[Supervised]]  # the estimator of all rows
 
-    def __init__(self, hidden_dims=(100,), *, cv=5, scoring=None, refit="warm", n_jobs=None, **shared):
-        super().__init__(hidden_dims, refit=refit, **shared)
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: Any = None
+    n_jobs: int | None = None
 
     def fit(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
@@ -60,7 +61,7 @@ class CrossValidated(Supervised):
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights, in training and in scores.
         groups : array-like of shape (n_samples,), optional
-            Rows that stay together, such as those of one patient or one batch: passed to the splitter.
+            Samples that stay together, such as those of one patient or one batch: passed to the splitter.
 
         Returns
         -------
@@ -80,21 +81,17 @@ class CrossValidated(Supervised):
         results = self._results(candidates, rows, splits, scorer)
         choice = self._choose(results)
         row: Any = results.loc[choice.row]
-        final = clone(candidates[row["candidate"]].estimator).set_params(
-            select=float(row["lambda_"]) if isinstance(self.select, str) else self.select,
-            n_features_to_select=self.n_features_to_select,
-            verbose=self.verbose,
+        candidate = candidates[row["candidate"]]
+        estimator = clone(candidate.estimator).set_params(
+            n_features_to_select=self.n_features_to_select, verbose=self.verbose
         )
-        if isinstance(self.select, str):  # at the same λ all rows may hold more features than the folds do, or fewer
-            final._about = choice.n_selected, choice.too_few
-        plans = candidates[row["candidate"]].plans
-        (fitted,) = run(folds.final, [Job("the path on all rows", (final, rows, plans, self.refit))])
-        for name in vars(fitted).keys() - final.get_params().keys():
-            setattr(self, name, vars(fitted)[name])
+        choose = _Chosen(self.n_features_to_select, self.select, float(row["lambda_"]), choice)
+        (fitted,) = run(folds.final, [Job("the path on all rows", (estimator, candidate, rows, choose))])
+        self._store(fitted._solved, fitted.point_)
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
         self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
         self.cv_score_se_ = float(row["se_test_score"])
-        self.M_, self.hidden_dims_ = float(final.M), final.hidden_dims
+        self.M_, self.hidden_dims_ = float(estimator.M), estimator.hidden_dims
         return self
 
     def path(  # type: ignore[override]
@@ -105,21 +102,21 @@ class CrossValidated(Supervised):
 
     # Steps of fit.
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        self._categories = categories.learn(X, self.categorical_features, sample_weight)
-        checked, y = self._validated(X, y, ensure_min_samples=2)
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+        self._categories = self._learn_categories(X, sample_weight)
+        checked, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
-        self._check_y(y, fitting=True)
         weights = None if sample_weight is None else check.sample_weight(sample_weight, len(checked))
+        self._learn_target(y, np.ones(len(checked)) if weights is None else weights)
         names = getattr(self, "feature_names_in_", None)
         if self._categories is not None:  # every fold learns its own levels
-            return Rows(categories.as_frame(X), y, weights)
-        return Rows(checked if names is None else pd.DataFrame(checked, columns=names), y, weights)
+            return Samples(categories.as_frame(X), y, weights)
+        return Samples(checked if names is None else pd.DataFrame(checked, columns=names), y, weights)
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""
         check.one_of("refit", self.refit, (False, "warm", "scratch"))
-        shapes = [()] if self.network is not None else _shapes(self.hidden_dims)
+        shapes = [self.hidden_dims] if callable(self.hidden_dims) else _shapes(self.hidden_dims)
         strengths = list(self.M) if isinstance(self.M, Iterable) else [self.M]
         if not shapes or not strengths:
             raise ValueError("hidden_dims and M must hold at least one candidate each")
@@ -129,19 +126,12 @@ class CrossValidated(Supervised):
             shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
-            own = {
-                "hidden_dims": shape,
-                "M": M,
-                "refit": False,
-                "on_interrupt": "raise",
-                "verbose": 0,
-                "random_state": seed,
-            }
+            own = {"hidden_dims": shape, "M": M, "refit": False, "verbose": 0, "random_state": seed}
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
 
-    def _splits(self, rows: Rows, groups: Any, seed: int) -> list[Fold]:
+    def _splits(self, rows: Samples, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
         classes = is_classifier(self) and not check.is_table(rows.y)
         if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
@@ -158,17 +148,17 @@ class CrossValidated(Supervised):
             raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
         return check_scoring(self._single(), self.scoring)
 
-    def _candidates(self, estimators: Sequence[Supervised], rows: Rows) -> list[Candidate]:
+    def _candidates(self, estimators: Sequence[Supervised], rows: Samples) -> list[Candidate]:
         """Follow every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
         ]
-        ahead = run(folds.ahead, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
+        ahead = run(folds.first, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 
     def _results(
-        self, candidates: Sequence[Candidate], rows: Rows, splits: Sequence[Fold], scorer: Any
+        self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
     ) -> pd.DataFrame:
         """Follow the path of every candidate on every fold; one row for each candidate and λ."""
         jobs = []
@@ -211,7 +201,23 @@ class CrossValidated(Supervised):
         return min(fewest, key=lambda choice: (choice.n_selected, -choice.score))
 
 
+class _Chosen(NamedTuple):
+    """Chooses the point of the path on all samples."""
+
+    n_features: int | None
+    select: str | float
+    lambda_: float
+    choice: Choice
+
+    def __call__(self, path: Path) -> Point:
+        """Return a point; at the same λ all samples may hold more features than the folds do, or fewer."""
+        if self.n_features is not None or not isinstance(self.select, str):
+            return selection.select(path, self.n_features, self.select)
+        return path[selection.nearest(path, self.choice.n_selected, self.choice.too_few, self.lambda_)]
+
+
 @documented
+@dataclass(repr=False, eq=False)
 class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
 
@@ -243,10 +249,11 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     True
     """
 
-    _single = LassoNetClassifier
+    _single: ClassVar[type[Supervised]] = LassoNetClassifier
 
 
 @documented
+@dataclass(repr=False, eq=False)
 class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
 
@@ -274,7 +281,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     True
     """
 
-    _single = LassoNetRegressor
+    _single: ClassVar[type[Supervised]] = LassoNetRegressor
 
 
 def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:
@@ -283,5 +290,5 @@ def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:
 
 
 def _described(estimator: Supervised) -> str:
-    network = f"hidden_dims={estimator.hidden_dims}" if estimator.network is None else "the network"
+    network = "the network" if callable(estimator.hidden_dims) else f"hidden_dims={estimator.hidden_dims}"
     return f"M={estimator.M:g}, {network}"

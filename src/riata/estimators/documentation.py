@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
 
 __all__ = ["documented"]
 
 _PARAMETERS = """\
-hidden_dims : tuple of int, default=(100,)
-        Widths of the hidden layers.
-    network : torch.nn.Module or callable, optional
-        A network of your own for g, without the linear part, instead of ``hidden_dims``, which is not used then: a module from
-        n_inputs columns to n_outputs numbers, or a function ``network(n_inputs, n_outputs)`` that returns one. The input goes
-        into one ``torch.nn.Linear``, its first layer, and nowhere else. A module is copied, and starts from its own weights;
-        a function is called with ``random_state`` in torch's generators. For a module ``preprocessing="auto"`` is "standard".
+hidden_dims : tuple of int, torch.nn.Module or callable, default=(100,)
+        Widths of the hidden layers; or a network of your own for g, without the linear part: a module from n_inputs columns to
+        n_outputs numbers, or a function ``network(n_inputs, n_outputs)`` that returns one. The input goes into one
+        ``torch.nn.Linear``, its first layer, and nowhere else. A module is copied, and starts from its own weights; a function
+        is called with ``random_state`` in torch's generators. For a module ``preprocessing="auto"`` is "standard".
     M : float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. 0 gives the lasso; large values an unconstrained network.
@@ -46,32 +43,10 @@ hidden_dims : tuple of int, default=(100,)
         more features have a marginal association than can be told from interactions (20, or one for 50 samples);
         ``screening_`` says what was done. Features without any association have a larger penalty weight (``adaptive``), and
         the path starts from a network of the others where some matter only together. None tests nothing.
-    lambda_start : float, optional
-        First λ after the dense model; found automatically by default.
     lambda_seq : sequence of float, optional
         The λ to visit, increasing, instead of an automatic grid. λ belongs to the standardised scale.
-    path_multiplier : float, default=1.02
-        Smallest ratio of one λ to the last; strides are longer where hardly any feature leaves.
-    gamma : float, default=1e-4
-        L2 penalty on the weights above the first layer. With 0 the problem has no minimiser for M > 0, and a path is defined
-        by its number of updates.
-    dropout : float, default=0
-        Share of hidden units that are dropped at each update.
-    batch_size : int, "auto" or None, default="auto"
-        Samples per update; None for all. "auto" is all of fewer than 2,000 training samples, and otherwise 256, or one in 256
-        where that is more.
-    learning_rate : float, default=1e-3
-        Size of the first steps relative to the gradient. With full batches step sizes are found from there.
-    n_iters : int, None or pair, default=None
-        Most passes over the training samples, for the dense model and refits, and for every other point. The second number says
-        how closely the path is solved: time grows with it, and points come closer to the solution for their λ. None is 1,000
-        and 14 or, with mini-batches, as many as make 12,000 and 100 updates; half as many at each λ for large tables.
-    patience : int, None or pair, default=(50, 10)
-        Passes without a better validation objective after which a point is left; None to stop on ``tol`` alone. The second
-        number matters where ``n_iters`` allows more passes.
-    tol : float, default=1e-4
-        Fall of the objective over 20 passes, as a share of its value on entering a point, under which the point is solved
-        and left, once no feature outside the model wants in. Plays no part where ``n_iters`` ends a point sooner.
+    training : Training, optional
+        How networks are trained and how closely the path is solved: see :class:`riata.Training`.
     val_size : float, default=0.2
         Share of the rows held out to validate on; 0 for none.
     feature_groups : sequence, optional
@@ -89,14 +64,6 @@ hidden_dims : tuple of int, default=(100,)
     refit : {"warm", "scratch", False}, default="warm"
         Refit a point on its features without a penalty before it is compared or used, from weights that are there already or
         from new ones. The last refit learns from training and validation samples together.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : str, optional
-        Where to train, such as "cpu" or "cuda"; CUDA where there is one by default.
-    on_interrupt : {"raise", "keep"}, default="raise"
-        What an interrupt from the keyboard does once the dense model is trained: "raise" passes it on, and the estimator is not
-        fitted; "keep" ends the path there, with a warning, and ``fit`` returns the estimator at a point of what there is.
-        Folds, halves and draws always pass it on.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
@@ -195,11 +162,7 @@ _PLACES = {
 
 
 def documented(cls: type) -> type:
-    """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself.
-
-    A constructor that passes other parameters on, as keywords, shows those of the classes that it passes them to.
-    """
-    _show_parameters(cls)
+    """Fill into a docstring the shared attributes, and the shared parameters that it does not describe itself."""
     doc = cls.__doc__ or ""
     for place, text in _PLACES.items():
         doc = doc.replace(place, text)
@@ -209,25 +172,3 @@ def documented(cls: type) -> type:
     missing = [text for text in shared if f"    {text.split(' : ')[0]} : " not in doc]
     cls.__doc__ = doc.replace("<parameters>", "\n    ".join(missing)).replace("<attributes>", _ATTRIBUTES)
     return cls
-
-
-def _show_parameters(cls: Any) -> None:
-    """Give a class whose constructor passes keywords on a signature that names them, as scikit-learn needs."""
-    shown: dict[str, inspect.Parameter] = {}
-    for base in cls.__mro__:
-        if "__init__" not in vars(base):
-            continue
-        own = inspect.signature(vars(base)["__init__"]).parameters
-        shown |= {name: parameter for name, parameter in own.items() if name not in shown}
-        if not any(parameter.kind == parameter.VAR_KEYWORD for parameter in own.values()):
-            break
-
-    def __init__(self: Any, *args: Any, **keywords: Any) -> None:
-        passed_on(self, *args, **keywords)
-
-    passed_on = cls.__init__
-    first = [p for p in shown.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
-    others = [p for p in shown.values() if p.kind == p.KEYWORD_ONLY]
-    if "__init__" not in vars(cls):
-        cls.__init__ = __init__
-    cls.__init__.__signature__ = inspect.Signature(first + others)

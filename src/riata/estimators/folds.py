@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from riata import check
+from riata.estimators.fitting import Solved, prepare, solve
 from riata.estimators.supervised import Supervised
 from riata.path import selection
 from riata.path.points import Path, Point
@@ -27,17 +27,17 @@ _ROUNDING = 1e-9  # of a number of features
 Indices = NDArray[np.int64]
 
 
-class Rows(NamedTuple):
+class Samples(NamedTuple):
     """Checked data: what every replica takes its rows from."""
 
     X: Any
     y: NDArray[Any]
     weights: NDArray[np.float64] | None
 
-    def take(self, rows: Indices) -> Rows:
+    def take(self, rows: Indices) -> Samples:
         """Return some of them."""
         X = self.X.iloc[rows] if isinstance(self.X, pd.DataFrame) else self.X[rows]
-        return Rows(X, self.y[rows], None if self.weights is None else self.weights[rows])
+        return Samples(X, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
 class Plans(NamedTuple):
@@ -93,39 +93,46 @@ class Scores(NamedTuple):
     n_selected: Indices  # (λ,)
 
 
-# Jobs: fit on all rows, follow a first path, follow and score that of a fold.
+# Jobs: solve the path on all samples or on those of a fold, and score its points on the others.
 
 
-def fitted(estimator: Supervised, rows: Rows) -> Supervised:
-    """Fit on all of the rows."""
-    return estimator.fit(rows.X, rows.y, rows.weights)
+def _solved(estimator: Supervised, rows: Samples) -> tuple[Supervised, Solved]:
+    """Check samples, prepare them and solve the path; return the estimator that checked them, not fitted yet."""
+    settings = estimator._settings()
+    checked = estimator._check(rows.X, rows.y, rows.weights, None, None)
+    return estimator, solve(prepare(checked, settings), settings)
 
 
-def final(estimator: Supervised, rows: Rows, plans: Plans, refit: str | bool) -> Supervised:
-    """Fit on all of the rows, and refit the point that was chosen in the way that suits its number of features."""
-    model = fitted(estimator, rows)
-    model.refit_by(plans.nearest)
-    return model.set_params(refit=refit).to(model.point_)
+def first(estimator: Supervised, rows: Samples, refit: str | bool) -> First:
+    """Solve the first path, with a part of the samples to validate on, and find how long to refit its points."""
+    _, solved = _solved(clone(estimator), rows)
+    points = _worth_scoring(solved.path, refit)
+    plans = Plans((1,), (Plan(0, 0),))
+    if refit and solved.refit is not None:
+        found = {point.n_selected: solved.refit.plan(point, refit) for point in points if point.n_selected}
+        plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
+    return First(solved.path, tuple(point.lambda_ for point in points), plans)
 
 
-def ahead(estimator: Supervised, rows: Rows, refit: str | bool) -> First:
-    """Solve the first path, with a part of the rows to validate on, and find how long to refit its points."""
-    model = fitted(clone(estimator), rows)
-    points = _worth_scoring(model.path_, refit)
-    found = {point.n_selected: model.refit_plan(point, refit) for point in points if point.n_selected and refit}
-    plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True))) if found else Plans((1,), (Plan(0, 0),))
-    return First(model.path_, tuple(point.lambda_ for point in points), plans)
-
-
-def scores(replica: Supervised, candidate: Candidate, rows: Rows, fold: Fold, scorer: Any) -> Scores:
-    """Follow the path on a fold's rows and score its points on the others."""
-    model, test = fitted(replica, rows.take(fold.fit)), rows.take(fold.test)
+def scores(replica: Supervised, candidate: Candidate, rows: Samples, fold: Fold, scorer: Any) -> Scores:
+    """Solve the path on a fold's samples and score its points on the others."""
+    model, solved = _solved(replica, rows.take(fold.fit))
+    test = rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
-    points = [model.path_[selection.at_lambda(model.path_, lambda_)] for lambda_ in candidate.scored]
-    model.refit_by(candidate.plans.nearest)
-    refitted = (model.load(model.refitted(point, candidate.refit)) for point in points)
-    found = [float(scorer(each, test.X, test.y, **weights)) for each in refitted]
+    points = [solved.path[selection.at_lambda(solved.path, lambda_)] for lambda_ in candidate.scored]
+    refitted = solved.with_plans(candidate.plans.nearest).compared(candidate.refit)
+    model._store(solved, solved.path[0])
+    models = (model.load(refitted(point) if refitted else point) for point in points)
+    found = [float(scorer(each, test.X, test.y, **weights)) for each in models]
     return Scores(np.array(found), np.array([point.n_selected for point in points]))
+
+
+def final(estimator: Supervised, candidate: Candidate, rows: Samples, choose: Callable[[Path], Point]) -> Supervised:
+    """Solve the path on all samples, choose a point, and refit it as was best for its number of features."""
+    model, solved = _solved(estimator, rows)
+    solved = solved.with_plans(candidate.plans.nearest)
+    fitted: Supervised = model.set_params(refit=candidate.refit)._store(solved, choose(solved.path))
+    return fitted
 
 
 def _weighs(scorer: Any) -> bool:
@@ -137,18 +144,18 @@ def _weighs(scorer: Any) -> bool:
 # Between jobs.
 
 
-def candidate(estimator: Supervised, first: First, refit: str | bool) -> Candidate:
+def candidate(estimator: Supervised, ahead: First, refit: str | bool) -> Candidate:
     """Settle how replicas go: along the same λ, with a dense model trained as long as was best, and nothing held out."""
-    per_lambda = check.per_stage("n_iters", estimator.n_iters, 1, optional=True)[1]
-    patience = check.per_stage("patience", estimator.patience, 1, optional=True)[1]
-    further = [] if estimator.lambda_seq is not None else first.path.visited[-1] * _FURTHER
-    replica = clone(estimator).set_params(
-        lambda_seq=tuple(map(float, [*first.path.visited, *further])),
-        n_iters=(max(1, first.path[0].best_iter), per_lambda),
-        patience=(None, patience),
-        val_size=0,
+    shared = estimator._path_settings()
+    further = [] if estimator.lambda_seq is not None else ahead.path.visited[-1] * _FURTHER
+    training = clone(shared.training).set_params(
+        n_iters=(max(1, ahead.path[0].best_iter), shared.sparse.n_iters or None),
+        patience=(None, shared.sparse.patience),
     )
-    return Candidate(replica, first.scored, refit, first.plans)
+    replica = clone(estimator).set_params(
+        lambda_seq=tuple(map(float, [*ahead.path.visited, *further])), training=training, val_size=0
+    )
+    return Candidate(replica, ahead.scored, refit, ahead.plans)
 
 
 def _worth_scoring(path: Path, refit: str | bool) -> list[Point]:

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, completion, threads
-from riata.completion import Completer, FilledPoint, Gaps, Trained, Training, soft_impute
+from riata.completion import Completer, FilledPoint, Gaps, Trained, soft_impute
 from riata.completion.known import hold_out, learn
 from riata.estimators.documentation import documented
-from riata.estimators.model import PathModel
+from riata.estimators.model import PathModel, PathSettings
+from riata.estimators.training import Stages
 from riata.network.stacked import Network
 from riata.path import selection
-from riata.path.grid import Grid
 from riata.path.points import Path, Point
-from riata.path.solve import follow
+from riata.path.solve import solve_path
 from riata.progress import PathProgress
 from riata.solver.stopping import Stopping, affordable
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["LassoNetImputer"]
 
-_DWELL = 4  # how many times as long as other estimators to stay at each λ: many columns have to take over from each
+Floats = NDArray[np.float64]
+Table = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+_ITERS_FACTOR = 4  # times as many iterations at each λ as other estimators: many columns have to take over from each
 _WIDEST = 2000  # columns up to which training begins with a linear model of all of them
 _SEED = 848  # of scores; not one that gaps are likely to be drawn with, as then there would be nothing to hide
 _SCORED = 0.1  # share of the known entries that a score hides
 
 
 @documented
-class LassoNetImputer(TransformerMixin, PathModel):
+@dataclass(repr=False, eq=False)
+class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     """Fill the gaps of a table with a network, and find the few columns that are enough to know all others.
 
     A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
@@ -73,13 +75,6 @@ class LassoNetImputer(TransformerMixin, PathModel):
     adaptive : float, default=0
         Exponent of an adaptive penalty, as for the other estimators; "auto" is 0.5 for M > 0.
     <parameters>
-    n_iters : int or pair, default=(1500, None)
-        Most passes over the table, for the dense model and for every point of the path; None is a number that suits its size.
-    patience : int, None or pair, default=(150, 10)
-        Passes without a lower error on the validation entries after which training ends; for a point of the path, without a
-        lower objective.
-    tol : float, default=1e-3
-        Relative change of the filled entries from one look to the next (9 passes) under which training ends.
     val_size : float, default=0.1
         Share of the known entries held out to validate on; 0 for none.
     select : {"best", "1se"} or float, default="best"
@@ -113,66 +108,19 @@ class LassoNetImputer(TransformerMixin, PathModel):
     True
     """
 
-    point_: FilledPoint
+    hidden_dims: Any = (256, 256)
+    _: KW_ONLY
+    missing_values: Any = np.nan
+    add_indicator: bool = False
+    keep_empty_features: bool = False
+    hide: float = 0.2
+    columns: Any = None
+    adaptive: float | str = 0.0
+    val_size: float = 0.1
+    select: str | float = "best"
+    refit: str | bool = "scratch"
 
-    def __init__(
-        self,
-        hidden_dims=(256, 256),
-        *,
-        missing_values=np.nan,
-        add_indicator=False,
-        keep_empty_features=False,
-        hide=0.2,
-        columns=None,
-        M=10.0,
-        adaptive=0.0,
-        lambda_start=None,
-        lambda_seq=None,
-        path_multiplier=1.02,
-        gamma=1e-4,
-        learning_rate=1e-3,
-        n_iters=(1500, None),
-        patience=(150, 10),
-        tol=1e-3,
-        val_size=0.1,
-        feature_groups=None,
-        feature_costs=None,
-        n_features_to_select=None,
-        select="best",
-        refit="scratch",
-        dtype="float32",
-        device=None,
-        on_interrupt="raise",
-        verbose=0,
-        random_state=None,
-    ):
-        self.hidden_dims = hidden_dims
-        self.missing_values = missing_values
-        self.add_indicator = add_indicator
-        self.keep_empty_features = keep_empty_features
-        self.hide = hide
-        self.columns = columns
-        self.M = M
-        self.adaptive = adaptive
-        self.lambda_start = lambda_start
-        self.lambda_seq = lambda_seq
-        self.path_multiplier = path_multiplier
-        self.gamma = gamma
-        self.learning_rate = learning_rate
-        self.n_iters = n_iters
-        self.patience = patience
-        self.tol = tol
-        self.val_size = val_size
-        self.feature_groups = feature_groups
-        self.feature_costs = feature_costs
-        self.n_features_to_select = n_features_to_select
-        self.select = select
-        self.refit = refit
-        self.dtype = dtype
-        self.device = device
-        self.on_interrupt = on_interrupt
-        self.verbose = verbose
-        self.random_state = random_state
+    _stages: ClassVar[Stages] = Stages(n_iters=(1500, None), patience=(150, 10), tol=1e-3)
 
     # Fitting.
 
@@ -194,49 +142,52 @@ class LassoNetImputer(TransformerMixin, PathModel):
         self
             The fitted imputer, at the chosen point.
         """
-        grid, dense, sparse = self._settings()
-        table, known = self._check_table(X, fitting=True)
-        self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
-        with threads.worth(len(table), self.n_features_in_, self._network), self._all_or_nothing():
-            return self._follow(table, known, X_val, grid, dense, sparse)
+        settings = self._settings()
+        with self._all_or_nothing():
+            table, known = self._check_table(X, fitting=True)
+            held_out, seeds = self._held_out(table, known, X_val)
+            self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
+            with threads.worth(len(table), self.n_features_in_, self._network):
+                gaps = self._prepare(table, known, held_out, settings)
+                point = self._solve(gaps, settings, seeds)
+        return self.load(point)
 
-    def _follow(
-        self,
-        table: NDArray[np.floating],
-        known: NDArray[np.bool_],
-        X_val: ArrayLike | None,
-        grid: Grid,
-        dense: Stopping,
-        sparse: Stopping,
-    ) -> Self:
-        """Train on a checked table, solve the path and choose a point."""
-        inputs = self._inputs()
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)
-        held_out = self._held_out(table, known, X_val, int(seeds[0]))
-        self._known, gaps = learn(table, known & np.isnan(held_out), held_out, self.dtype, self._device())
+    def _prepare(self, table: Table, known: Mask, held_out: Floats, settings: PathSettings) -> Gaps:
+        """Scale the table by the entries to learn from."""
+        training = settings.training
+        self._known, gaps = learn(table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device())
         self._empty = ~known.any(axis=0)
         self._fit_indicator(known)
+        return gaps
+
+    def _solve(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int]) -> Point:
+        """Train the dense network, solve the path, select a point and train for its columns."""
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            training = self._training(gaps, dense, seeds, progress)
-            completer, trained = training.run(inputs)
+            training = self._training(gaps, settings, seeds, progress)
+            completer, trained = training.run(self._inputs())
             first = self._trained(training, completer, trained)
-            weights = completion.row_weights(gaps)
-            if self.columns is not None or trained.interrupted or first.n_selected <= until:
-                self.path_ = Path([first], multiplier=grid.multiplier, val_weights=weights)
-                return self.load(first if self.columns is not None else self._pick())
+            weights, multiplier = completion.row_weights(gaps), settings.grid.multiplier
+            if self.columns is not None or first.n_selected <= until:
+                self.path_ = Path([first], multiplier=multiplier, val_weights=weights)
+                return first if self.columns is not None else self._select()
+            sparse = settings.sparse
             if not sparse.n_iters:
-                sparse = replace(sparse, n_iters=_DWELL * affordable(completer.problem.X.numel()))
-            opening = Stopping(0, None, 0.0)  # the dense model is there already
-            keep = self.on_interrupt == "keep"
-            paths = follow(completer, trained.weights, grid, opening, sparse, until=until, on_point=progress, keep=keep)
-            judged = completion.judge(paths[0][1:], self._network, gaps, first)
-            self.path_ = Path([first, *judged], multiplier=grid.multiplier, val_weights=weights)
-            chosen = self._pick()
-            if self.refit and chosen.lambda_ > 0 and chosen.n_selected:
-                completer, trained = training.run(chosen.weights.features, chosen if self.refit == "warm" else None)
-                chosen = self._trained(training, completer, trained, chosen.lambda_)
-        return self.load(chosen)
+                sparse = replace(sparse, n_iters=_ITERS_FACTOR * affordable(completer.problem.X.numel()))
+            there = Stopping(0, None, 0.0)  # the dense model is trained already
+            (path,) = solve_path(
+                completer, trained.weights, settings.grid, there, sparse, until=until, on_point=progress
+            )
+            judged = completion.judge(path[1:], self._network, gaps, first)
+            self.path_ = Path([first, *judged], multiplier=multiplier, val_weights=weights)
+            return self._refitted(self._select(), training)
+
+    def _refitted(self, point: Point, training: completion.Training) -> Point:
+        """Train for the columns of a point alone."""
+        if not self.refit or not point.lambda_ or not point.n_selected:
+            return point
+        completer, trained = training.run(point.weights.features, point if self.refit == "warm" else None)
+        return self._trained(training, completer, trained, point.lambda_)
 
     # The fitted model.
 
@@ -262,7 +213,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             return kept
         return np.hstack([kept, self.indicator_.transform(np.where(known, 0.0, np.nan)).astype(kept.dtype)])
 
-    def predict_entries(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_entries(self, X: ArrayLike) -> Floats:
         """Return the network's estimate of every entry of X, (n_samples, n_features), known ones included."""
         check_is_fitted(self, "point_")
         return self._completed(*self._check_table(X, fitting=False))
@@ -289,16 +240,15 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the columns of what :meth:`transform` returns."""
         check_is_fitted(self, "point_")
-        names = _check_feature_names_in(self, input_features)
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
         if self.indicator_ is None:
-            return names[self._kept()]
+            kept: NDArray[np.object_] = names[self._kept()]
+            return kept
         return np.concatenate([names[self._kept()], self.indicator_.get_feature_names_out(names)])
 
     @property
     def history_(self) -> pd.DataFrame:
         """What training saw, one row per look."""
-        import pandas as pd
-
         check_is_fitted(self, "path_")
         return pd.DataFrame(self._history)
 
@@ -306,9 +256,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def n_fills_(self) -> int:
         """How many times gaps are filled with the network's output."""
         check_is_fitted(self, "point_")
-        return self.point_.n_fills
+        return cast(FilledPoint, self.point_).n_fills
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._gaps_are_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -316,17 +266,20 @@ class LassoNetImputer(TransformerMixin, PathModel):
 
     # Steps.
 
-    def _settings(self) -> tuple[Grid, Stopping, Stopping]:
+    def _settings(self) -> PathSettings:
         check.number("hide", self.hide, high=0.9)
         if not self._gaps_are_nan():
             check.number("missing_values", self.missing_values, low=-np.inf)  # NaN is dealt with already
-        return super()._settings()
+        settings = self._path_settings()
+        if settings.training.dropout or settings.training.batch_size not in ("auto", None):
+            raise ValueError("LassoNetImputer takes neither dropout nor batch_size: leave them out of training")
+        return settings
 
     def _gaps_are_nan(self) -> bool:
         value = self.missing_values
         return value is None or type(value).__name__ == "NAType" or (isinstance(value, Real) and value != value)
 
-    def _check_table(self, X: Any, *, fitting: bool) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
+    def _check_table(self, X: Any, *, fitting: bool) -> tuple[Table, Mask]:
         """Return a table of numbers and which of them are known."""
         table = validate_data(
             self,
@@ -343,27 +296,28 @@ class LassoNetImputer(TransformerMixin, PathModel):
             raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
         return table, known
 
-    def _training(self, gaps: Gaps, stopping: Stopping, seeds: NDArray[np.int64], progress: PathProgress) -> Training:
+    def _training(
+        self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress
+    ) -> completion.Training:
         """Check what concerns single columns, and put together all that training takes."""
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
-        return Training(
+        return completion.Training(
             self._network,
             gaps,
             _linear(gaps),
             M=float(self.M),
             costs=costs,
             ids=ids,
-            gamma=float(self.gamma),
-            adaptive=self._exponent(),
+            gamma=float(settings.training.gamma),
+            adaptive=settings.adaptive,
             hide=float(self.hide),
-            learning_rate=float(self.learning_rate),
-            stopping=stopping,
-            seeds=(int(seeds[1]), int(seeds[2])),
+            learning_rate=float(settings.training.learning_rate),
+            stopping=settings.dense,
+            seeds=seeds,
             on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
-            keep=self.on_interrupt == "keep",
         )
 
     def _inputs(self) -> NDArray[np.int64]:
@@ -375,48 +329,47 @@ class LassoNetImputer(TransformerMixin, PathModel):
             raise ValueError("columns must name at least one column to measure")
         return np.unique(given)
 
-    def _held_out(
-        self, table: NDArray[np.floating], known: NDArray[np.bool_], X_val: Any, seed: int
-    ) -> NDArray[np.float64]:
-        """Return the values of the entries to validate on, NaN elsewhere."""
-        if X_val is not None:
-            values, there = self._check_table(X_val, fitting=False)
-            if values.shape != table.shape:
-                raise ValueError(f"X_val must have the shape of X, {table.shape}; got {values.shape}")
-            lost = np.flatnonzero(~(known & ~there).any(axis=0) & there.any(axis=0))
-            if len(lost):
-                raise ValueError(
-                    f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from"
-                )
-            return np.where(there, values, np.nan).astype(np.float64)
-        return hold_out(table, known, self.val_size, seed)
+    def _held_out(self, table: Table, known: Mask, X_val: Any) -> tuple[Floats, tuple[int, int]]:
+        """Return the values of the entries to validate on, NaN elsewhere, and the seeds of training."""
+        seeds = [int(s) for s in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)]
+        if X_val is None:
+            return hold_out(table, known, self.val_size, seeds[0]), (seeds[1], seeds[2])
+        values, there = self._check_table(X_val, fitting=False)
+        if values.shape != table.shape:
+            raise ValueError(f"X_val must have the shape of X, {table.shape}; got {values.shape}")
+        lost = np.flatnonzero(~(known & ~there).any(axis=0) & there.any(axis=0))
+        if len(lost):
+            raise ValueError(f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from")
+        return np.where(there, values, np.nan).astype(np.float64), (seeds[1], seeds[2])
 
-    def _pick(self) -> Point:
+    def _select(self) -> Point:
         """Choose a point; where nothing says which is best, all columns are better than few."""
         if self.n_features_to_select is None and isinstance(self.select, str) and self.path_.val_weights is None:
             return self.path_[0]
-        return selection.pick(self.path_, self.n_features_to_select, self.select, depth=2)
+        return selection.select(self.path_, self.n_features_to_select, self.select, stacklevel=4)
 
-    def _trained(self, training: Training, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
+    def _trained(
+        self, training: completion.Training, completer: Completer, trained: Trained, lambda_: float = 0.0
+    ) -> FilledPoint:
         """Remember how training went, and return where it ended."""
         self._history = trained.history
         return training.point(completer, trained, lambda_)
 
-    def _completed(self, table: NDArray[np.floating], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _completed(self, table: Table, known: Mask) -> Floats:
         """Return what the network says of every entry."""
-        return self._known.fill(self._network, self.point_, table, known)
+        return self._known.fill(self._network, cast(FilledPoint, self.point_), table, known)
 
     def _kept(self) -> Any:
         """Mark the columns that are returned."""
         return np.ones(self.n_features_in_, dtype=bool) if self.keep_empty_features else ~self._empty
 
-    def _fit_indicator(self, known: NDArray[np.bool_]) -> None:
+    def _fit_indicator(self, known: Mask) -> None:
         self.indicator_ = None
         if self.add_indicator:
             self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
 
 
-def _linear(gaps: Gaps) -> NDArray[np.float64] | None:
+def _linear(gaps: Gaps) -> Floats | None:
     """Return what Soft-Impute knows of the columns, unless there are so many that their covariances alone take gigabytes."""
     if gaps.values.shape[1] > _WIDEST:
         return None

@@ -1,36 +1,72 @@
-"""What every estimator with a path has: settings that are checked, and points to move to."""
+"""What every estimator with a path has: points to move to, and parameters that are checked before anything is trained."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check
+from riata.estimators.training import Stages, Training, given
 from riata.path import selection
 from riata.path.grid import Grid
 from riata.path.points import Path, Point
 from riata.solver.stopping import Stopping
 
+__all__ = ["PathModel", "PathSettings"]
+
 _ADAPTIVE = 0.5  # exponent of the adaptive penalty where none is given
 
 
-class PathModel(BaseEstimator):
-    """A model that is at one point of a path and can go to others."""
+class PathSettings(NamedTuple):
+    """The parameters that all estimators share, checked."""
 
+    training: Training
+    grid: Grid
+    dense: Stopping
+    sparse: Stopping
+    adaptive: float  # exponent
+
+
+class _Fitted:
+    """Attributes of a fitted model."""
+
+    n_features_in_: int
     path_: Path
     point_: Point
 
+
+@dataclass(repr=False, eq=False)
+class PathModel(_Fitted, BaseEstimator):
+    """A model that is at one point of a path and can move to others."""
+
+    hidden_dims: Any = (100,)
+    _: KW_ONLY
+    M: Any = 10.0
+    adaptive: float | str = "auto"
+    lambda_seq: Any = None
+    training: Training | None = None
+    val_size: float = 0.2
+    feature_groups: Any = None
+    feature_costs: Any = None
+    n_features_to_select: int | None = None
+    select: str | float = "1se"
+    refit: str | bool = "warm"
+    verbose: int = 0
+    random_state: Any = None
+
+    _stages: ClassVar[Stages] = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-4)
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Name the parameters and, of a fitted model, how many features it has; points of one path differ in nothing else."""
-        text = super().__repr__(N_CHAR_MAX)
+        """Name the parameters and, of a fitted model, its number of features: in nothing else do points of a path differ."""
+        text: str = super().__repr__(N_CHAR_MAX)
         if not hasattr(self, "point_"):
             return text
         return f"{text} with {self.n_selected_} of {self.n_features_in_} features, λ = {self.lambda_:.3g}"
@@ -67,11 +103,11 @@ class PathModel(BaseEstimator):
             index = selection.at_most(self.path_, check.whole("n_features", n_features))
         else:
             index = selection.at_lambda(self.path_, check.number("lambda_", lambda_))
-        point = self._at(self.path_[index]) if refit else self.path_[index]
+        point = self._finished(self.path_[index]) if refit else self.path_[index]
         shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
         return copy.deepcopy(self, shared).load(point)
 
-    def _at(self, point: Point) -> Point:
+    def _finished(self, point: Point) -> Point:
         """Return a point as it predicts."""
         return point
 
@@ -101,40 +137,34 @@ class PathModel(BaseEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """Passes over the training rows along the whole path."""
+        """Iterations along the whole path."""
         check_is_fitted(self, "path_")
         return max(1, sum(point.n_iters for point in self.path_))
 
-    def _settings(self) -> tuple[Grid, Stopping, Stopping]:
+    def _path_settings(self) -> PathSettings:
         """Check every parameter that can be checked without data, before any training."""
+        training = given(self.training)
         check.number("M", self.M, high=1e6)
+        adaptive = _ADAPTIVE if self.M else 0.0
         if not isinstance(self.adaptive, str) or self.adaptive != "auto":
-            check.number("adaptive", self.adaptive, high=4)
-        check.number("gamma", self.gamma)
-        check.number("learning_rate", self.learning_rate, above=True)
+            adaptive = check.number("adaptive", self.adaptive, high=4)
         check.number("val_size", self.val_size, high=0.9)
         check.one_of("refit", self.refit, (False, "warm", "scratch"))
-        check.one_of("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        check.one_of("dtype", self.dtype, ("float32", "float64"))
         if self.n_features_to_select is not None:
             check.whole("n_features_to_select", self.n_features_to_select, 1)
         if isinstance(self.select, str):
             check.one_of("select", self.select, ("1se", "best"))
         else:
             check.number("select", self.select)
-        tol = check.tolerance(self.tol)
-        n_iters = check.per_stage("n_iters", self.n_iters, 1, optional=True)
-        patience = check.per_stage("patience", self.patience, 1, optional=True)
-        start = (
-            None if self.lambda_start in (None, "auto") else check.number("lambda_start", self.lambda_start, above=True)
-        )
-        multiplier = check.number("path_multiplier", self.path_multiplier, 1.0, above=True)
-        grid = Grid(multiplier, start, check.lambda_seq(self.lambda_seq))
-        return (
-            grid,
-            Stopping(n_iters[0] or 0, patience[0], tol, keep_validated=True),
-            Stopping(n_iters[1] or 0, patience[1], tol),
-        )
+        grid = Grid(training.path_multiplier, None, check.lambda_seq(self.lambda_seq))
+        return PathSettings(training, grid, *training.stopping(self._stages), adaptive)
+
+    def _check_number(self) -> None:
+        """Refuse more features to select than there are."""
+        if self.n_features_to_select is not None and self.n_features_to_select > self.n_features_in_:
+            raise ValueError(
+                f"n_features_to_select={self.n_features_to_select} exceeds the {self.n_features_in_} features of X"
+            )
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -150,17 +180,3 @@ class PathModel(BaseEstimator):
         except BaseException:
             forget()
             raise
-
-    def _check_number(self) -> None:
-        """Refuse more features to select than there are."""
-        if self.n_features_to_select is not None and self.n_features_to_select > self.n_features_in_:
-            raise ValueError(
-                f"n_features_to_select={self.n_features_to_select} exceeds the {self.n_features_in_} features of X"
-            )
-
-    def _exponent(self) -> float:
-        """Exponent of the adaptive penalty."""
-        return (_ADAPTIVE if self.M else 0.0) if self.adaptive == "auto" else float(self.adaptive)
-
-    def _device(self) -> torch.device:
-        return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
 
-from riata import losses
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
-from riata.losses import NumberLoss
-from riata.preprocess.scaling import Scaling
+from riata.losses.targets import Numbers, Target, learn_numbers
 
 __all__ = ["LassoNetRegressor"]
 
 
 @documented
+@dataclass(repr=False, eq=False)
 class LassoNetRegressor(RegressorMixin, Supervised):
     """Regressor that says which few features matter and uses only those; for one target or several.
 
@@ -50,51 +49,22 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     >>> from torch import nn
     >>> def network(n_inputs, n_outputs):
     ...     return nn.Sequential(nn.Linear(n_inputs, 20), nn.GELU(), nn.Linear(20, n_outputs))
-    >>> model = LassoNetRegressor(network=network, n_features_to_select=4, random_state=0).fit(X, y)
+    >>> model = LassoNetRegressor(network, n_features_to_select=4, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.3)
     True
     """
 
-    def __init__(self, hidden_dims=(100,), *, loss=None, **shared):
-        super().__init__(hidden_dims, **shared)
-        self.loss = loss
+    def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
+        return learn_numbers(y, self.loss)
 
     @property
-    def _dwell(self) -> int:  # type: ignore[override]
-        return losses.of_numbers(self.loss).dwell
-
-    def _check_y(self, y: Any, *, fitting: bool) -> NDArray[np.float64]:
-        target = self._columns(y, "y" if fitting else "y_val", fitting=fitting)
-        if fitting:
-            self._fitted_loss = losses.of_numbers(self.loss, target.shape[1])
-        self._fitted_loss.check(target)
-        return self._fitted_loss.expanded(target)
-
-    def _columns(self, y: Any, name: str = "y", *, fitting: bool = False) -> NDArray[np.float64]:
-        """Return a target as columns, (n, k)."""
-        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if fitting:
-            self._target_shape = target.shape[1:]
-        elif target.shape[1:] != self._target_shape:
-            wanted = ", ".join(map(str, ("n", *self._target_shape)))
-            raise ValueError(f"{name} must have the columns of the target in fit, shape ({wanted}); got {target.shape}")
-        return target.reshape(len(target), -1)
-
-    def _loss(self) -> NumberLoss:
-        return self._tuned_loss
-
-    def _scale_target(self, target: NDArray[np.float64], weights: NDArray[np.float64]) -> Scaling:
-        learnt = self._fitted_loss.scaled(target, weights, self.preprocessing is not None)
-        self._tuned_loss = self._fitted_loss.tuned(learnt.apply(target, np.float64))
-        return learnt
-
-    def _shown(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._fitted_loss.shown(target)
+    def _target(self) -> Numbers:
+        return cast(Numbers, self._solved.target)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted target: 1-D if the target was and the loss has one output for it."""
         linear = self._output(X)
-        predicted = self._fitted_loss.predicted(linear)
+        predicted = self._target.loss.predicted(linear)
         return predicted[:, 0] if self._flat(predicted.shape[1]) else predicted
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -107,7 +77,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         """
         linear = self._output(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        return self._fitted_loss.score(self._columns(y), linear, self._target_scaling, weights)
+        return self._target.loss.score(self._target.columns(y), linear, self._solved.target_scaling, weights)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -116,14 +86,14 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         Where a loss predicts exp(output), they are on the scale of the logarithm of y: one unit more of a column multiplies
         the prediction by exp(coefficient), as far as the linear part goes.
         """
-        coefficients = self._skip_coefficients()
+        coefficients = self._coefficients()
         return coefficients[0] if self._flat(len(coefficients)) else coefficients
 
     def _flat(self, n_outputs: int) -> bool:
         """Say whether a result with so many columns is to be 1-D."""
-        return self._target_shape == () and n_outputs == 1
+        return self._target.shape == () and n_outputs == 1
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True

@@ -1,14 +1,15 @@
-"""Selection of columns from tables that may hold categories: a fitted selector checks, encodes and reduces rows of X."""
+"""Selection of columns from tables that may hold categories: a fitted selector checks, encodes and reduces samples of X."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
@@ -21,6 +22,7 @@ class ColumnSelector(SelectorMixin):
     """A selector that knows which columns of X hold categories; scikit-learn's own takes numbers."""
 
     _categories: Categories | None = None
+    n_features_in_: int
 
     def transform(self, X: ArrayLike) -> Any:
         """Reduce X to the selected features, as they are: a column of categories keeps its levels.
@@ -39,16 +41,27 @@ class ColumnSelector(SelectorMixin):
             return super().transform(X)
         check_is_fitted(self)
         self._numbers(X)  # refuses what predict would
-        few = self._transform(as_frame(X))
-        return few.to_numpy() if _get_output_config("transform", self)["dense"] == "default" else few
+        selected = self.get_support(indices=True)
+        if not len(selected):
+            warnings.warn("no feature was selected: what is left has no columns", UserWarning, stacklevel=2)
+        few = as_frame(X).iloc[:, selected]
+        return few.to_numpy() if self._output_kind() == "default" else few
+
+    def _output_kind(self) -> str:
+        """Return what ``set_output``, or the configuration of scikit-learn, asks for."""
+        asked: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return asked.get("transform") or str(get_config()["transform_output"])
 
     def _numbers(self, X: Any) -> NDArray[np.floating]:
-        """Check rows of X for the fitted model; levels become codes."""
+        """Check samples of X for the fitted model; levels become codes."""
         encoded, finite = self._encoded(X, reset=False), self._finite()
-        return validate_data(self, encoded, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=finite)
+        checked: NDArray[np.floating] = validate_data(
+            self, encoded, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=finite
+        )
+        return checked
 
     def _finite(self) -> bool | str:
-        """What scikit-learn is to check: that all numbers are finite, or missing."""
+        """Return what scikit-learn is to check: that all numbers are finite, or missing."""
         return "allow-nan" if get_tags(self).input_tags.allow_nan else True
 
     def _encoded(self, X: Any, *, reset: bool) -> Any:

@@ -1,17 +1,31 @@
-"""What estimators with a target share: how they are called."""
+"""What estimators with a target share: the parameters of their columns, and how they are called."""
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from riata import check
 from riata.estimators.base import BaseLassoNet
 from riata.path.points import Path
+from riata.preprocess import categories
+from riata.preprocess.categories import Categories
+from riata.preprocess.prepare import ColumnOptions
+
+__all__ = ["Supervised"]
 
 
+@dataclass(repr=False, eq=False)
 class Supervised(BaseLassoNet):
     """Predicts a target and selects the features that it takes."""
+
+    _: KW_ONLY
+    missing: str = "indicator"
+    categorical_features: Any = "from_dtype"
+    screening: str | None = "auto"
+    loss: Any = None
 
     def fit(
         self,
@@ -22,7 +36,7 @@ class Supervised(BaseLassoNet):
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
     ) -> Self:
-        """Follow the path from the dense model to the empty one and choose a point.
+        """Solve the path from the dense model to the empty one and select a point.
 
         Parameters
         ----------
@@ -32,15 +46,15 @@ class Supervised(BaseLassoNet):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count: a row of weight 0 is left out, and one of twice the weight of
-            the others counts as two of them.
+            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out, and one of twice the weight
+            of the others counts as two of them.
         X_val, y_val : array-like, optional
-            Rows to validate on instead of a random part of X.
+            Samples to validate on instead of a random part of X.
 
         Returns
         -------
         self
-            The fitted estimator, at the chosen point.
+            The fitted estimator, at the selected point.
         """
         return self._fit(X, y, sample_weight, X_val, y_val)
 
@@ -55,3 +69,17 @@ class Supervised(BaseLassoNet):
     ) -> Path:
         """Fit, and return the path; :meth:`load` moves the model to any of its points."""
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
+
+    def _column_options(self) -> ColumnOptions:
+        check.one_of("preprocessing", self.preprocessing, ("auto", "standard", "piecewise", None))
+        check.one_of("screening", self.screening, ("auto", "marginal", "pairs", None))
+        check.one_of("missing", self.missing, ("indicator", "mean", "error"))
+        return ColumnOptions(self.preprocessing, self.missing, self.screening)
+
+    def _learn_categories(self, X: Any, sample_weight: Any) -> Categories | None:
+        return categories.learn(X, self.categorical_features, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags

@@ -45,7 +45,7 @@ def seeded(estimator: Any, draw: np.random.Generator) -> Any:
     last = last_step(copy)
     if isinstance(last, BaseLassoNet) and not isinstance(last, CrossValidated):
         select = "best" if last.val_size else 0.0
-        last.set_params(select=select, refit=False, n_features_to_select=None, on_interrupt="raise")
+        last.set_params(select=select, refit=False, n_features_to_select=None)
     names = sorted(name for name in copy.get_params() if name.rpartition("__")[-1] == "random_state")
     return copy.set_params(**{name: int(draw.integers(np.iinfo(np.int32).max)) for name in names})
 
@@ -56,7 +56,8 @@ def linear(model: Any) -> Any | None:
     if not isinstance(last, BaseLassoNet) or isinstance(last, CrossValidated) or not last.M:
         return None
     copy = clone(model)
-    last_step(copy).set_params(M=0.0, network=None)
+    inside = last_step(copy)
+    inside.set_params(M=0.0, hidden_dims=(100,) if callable(inside.hidden_dims) else inside.hidden_dims)
     return copy
 
 
@@ -67,7 +68,7 @@ def importances(model: Any, n_columns: int) -> Floats:
     """
     last = last_step(model)
     if isinstance(last, BaseLassoNet):
-        found = last.comparable_importances()
+        found = _comparable(last)
     elif hasattr(last, "feature_importances_"):
         found = np.asarray(last.feature_importances_, dtype=np.float64)
     elif hasattr(last, "coef_"):
@@ -80,6 +81,24 @@ def importances(model: Any, n_columns: int) -> Floats:
             f"it has shape {found.shape}"
         )
     return found
+
+
+def _comparable(model: BaseLassoNet) -> Floats:
+    """Return importances that are fair to features of different kinds; 0 for those that no point of the path holds.
+
+    Those of the path. But noise with many levels outlasts noise in numbers, so that a category which is not selected stands
+    where the p-value of its marginal association stands among those of the numbers, if that is lower.
+    """
+    importances, held = model.path_.importances(), model.path_.selected.any(axis=0)
+    n_levels, found = model._n_levels(), model._solved.preprocessing.screening.associations
+    if n_levels is not None and found is not None:
+        others = held & ~model.selected_
+        words, numbers = others & (n_levels > 2), others & (n_levels <= 2)
+        place = np.searchsorted(np.sort(found.p_values[numbers]), found.p_values[words])
+        highest = importances[model.selected_].min(initial=importances.max())
+        ladder = np.concatenate([[highest], np.sort(importances[numbers])[::-1], [0.0]])
+        importances[words] = np.minimum(importances[words], (ladder[place] + ladder[place + 1]) / 2)
+    return np.where(held, importances, 0)
 
 
 def validated(model: Any) -> bool:

@@ -37,7 +37,7 @@ class Coding(Protocol):
         """Return the positions of the classes."""
         ...
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return what columns of X are held against to see whether they have an effect, (n, ·)."""
         ...
 
@@ -69,7 +69,7 @@ class Pair:
         """Return the column."""
         return target[:, 0].astype(np.int64)
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return the target."""
         return target
 
@@ -104,7 +104,7 @@ class OneHot:
         codes: Codes = target.argmax(axis=1)
         return codes
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return the target."""
         return target
 
@@ -141,9 +141,9 @@ class Steps:
 
     def codes(self, target: Floats) -> Codes:
         """Return the number of steps taken."""
-        return self.shown(target)[:, 0].astype(np.int64)
+        return self.screened(target)[:, 0].astype(np.int64)
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return the number of steps taken."""
         taken: Floats = np.nansum(target, axis=1, keepdims=True)
         return taken
@@ -181,7 +181,7 @@ class Labels:
         """Return the table."""
         return target.astype(np.int64)
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return the target."""
         return target
 

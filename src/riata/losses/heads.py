@@ -45,7 +45,7 @@ class Heads(NumberLoss):
     losses: tuple[NumberLoss, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dwell", max(loss.dwell for loss in self.losses))
+        object.__setattr__(self, "iters_factor", max(loss.iters_factor for loss in self.losses))
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Add up the losses, and put their derivatives side by side."""
@@ -75,9 +75,9 @@ class Heads(NumberLoss):
         """Tune each loss to its column."""
         return Heads(tuple(loss.tuned(target[:, own]) for loss, own in self._heads()))
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return what each loss wants to show."""
-        return self._side_by_side(target, lambda loss: loss.shown)
+        return self._side_by_side(target, lambda loss: loss.screened)
 
     def predicted(self, linear: Floats) -> Floats:
         """Let each loss turn its linear predictors into predictions."""

@@ -120,7 +120,7 @@ class _Kinked(NumberLoss):
     objective stalls.
     """
 
-    dwell = 2
+    iters_factor = 2
 
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
         """Return the losses and their derivatives, with the kink rounded within ±blur."""
@@ -229,9 +229,9 @@ class Quantile(_Kinked):
         size, sign = _size(residual, blur)
         return (0.5 * size).addcmul_(lean, residual).sum(-1), sign.mul_(0.5).add_(lean)
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return each column and, unless the median alone is asked for, how far it is from its middle."""
-        columns = super().shown(target)
+        columns = super().screened(target)
         if self.levels == (0.5,):
             return columns
         return np.hstack([columns, np.abs(columns - np.median(columns, axis=0))])

@@ -34,7 +34,7 @@ class NumberLoss:
     """
 
     score_name: ClassVar[str] = "minus the mean loss"  # what `score` returns
-    dwell: int = 1  # how many times as long as usual to stay at each λ, as gradients say less of the way to go
+    iters_factor: int = 1  # times as many iterations at each λ as usual: gradients of kinks carry less information
 
     @property
     def width(self) -> int:
@@ -63,7 +63,7 @@ class NumberLoss:
         """Return the form of this loss to train with on a scaled target; refuse if that cannot work."""
         return self
 
-    def shown(self, target: Floats) -> Floats:
+    def screened(self, target: Floats) -> Floats:
         """Return, from an expanded target, what columns of X are held against to see whether they have an effect."""
         return target[:, :: self.width]
 

@@ -1,4 +1,4 @@
-"""A fitted model as a torch module, to go on with in torch: to fine-tune, to explain, to export."""
+"""A fitted model as a torch module, to fine-tune, to explain, to export."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from riata.network.stacked import Architecture, SparseWeights, linear
-from riata.preprocess.expansion import Expansion
+from riata.preprocess.prepare import Preprocessing
 from riata.preprocess.scaling import Scaling
 
 
 class FittedModule(nn.Module):
-    """Maps rows of X, all of its columns, to what the network says of them, (n, n_outputs).
+    """Maps samples, with all columns of X, to the outputs of the network, (n, n_outputs).
 
     Attributes
     ----------
     skip : Linear
         The linear part, from scaled columns (and pieces of expanded ones) to outputs; 0 for columns that are not in the model.
     network : Module
-        g: the user's own module, or one of linear layers and ReLU. Its first layer is 0 for columns that are not in the model.
+        g: the user-supplied module, or linear layers and ReLU. Its first layer is 0 for columns that are not in the model.
     """
 
     source: Tensor
@@ -40,29 +40,29 @@ class FittedModule(nn.Module):
         self,
         weights: SparseWeights,
         network: Architecture,
-        embedding: Expansion,
-        scaling: Scaling,
+        preprocessing: Preprocessing,
         target_scaling: Scaling,
     ):
         super().__init__()
-        tables = {
-            "source": embedding.source,
-            "low": embedding.low,
-            "width": embedding.width,
-            "floor": embedding.floor,
-            "ceiling": embedding.ceiling,
-            "median": embedding.median[embedding.source],
-            "unit": embedding.unit[embedding.source],
-            "marks": embedding.marks,
+        expansion, scaling = preprocessing.expansion, preprocessing.scaling
+        buffers = {
+            "source": expansion.source,
+            "low": expansion.low,
+            "width": expansion.width,
+            "floor": expansion.floor,
+            "ceiling": expansion.ceiling,
+            "median": expansion.median[expansion.source],
+            "unit": expansion.unit[expansion.source],
+            "marks": expansion.marks,
             "center": scaling.center,
             "scale": np.where(scaling.scale > 0, scaling.scale, np.inf),
             "target_center": target_scaling.center,
             "target_scale": target_scaling.scale,
         }
-        for name, values in tables.items():
+        for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values))
-        self._trivial, self._limit = embedding.trivial, scaling.limit
-        skip, first = (_wide(part, weights.columns, embedding.n_columns) for part in (weights.skip, weights.first))
+        self._trivial, self._limit = expansion.trivial, scaling.limit
+        skip, first = (_wide(part, weights.columns, expansion.n_columns) for part in (weights.skip, weights.first))
         self.skip = linear(skip)
         self.network = network.module(first, torch.from_numpy(weights.upper.astype(np.float64)))
 

@@ -1,4 +1,4 @@
-"""Which λ to visit."""
+"""The λ to visit."""
 
 from __future__ import annotations
 
@@ -17,35 +17,27 @@ _FEW = 25  # one in so many features may leave in one stride
 
 @dataclass(frozen=True)
 class Grid:
-    """Which λ to visit after the dense model.
+    """The λ to visit after the dense model.
 
     Either ``seq``, or from ``start`` (None: somewhat below the first λ that removes a feature) by ``multiplier`` until no
     feature is left.
-    A ``falling`` grid visits ``seq`` from its end to its beginning, and the dense model last.
     """
 
     multiplier: float = 1.02
     start: float | None = None
     seq: tuple[float, ...] | None = None
-    falling: bool = False
-
-    @property
-    def opening(self) -> float:
-        """The λ to begin with."""
-        return self.seq[-1] if self.falling and self.seq else 0.0
 
 
 class Stride:
-    """Proposes one λ after another, in longer strides where hardly anything changes.
+    """Proposes one λ after another, in longer strides where hardly any feature leaves.
 
     Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed none or hardly any of the
-    features; a long one that changes more than one in 25, and more than one, is gone back on and taken again in single
-    steps, so that few departures are jumped over while many features are left, and none at the end. Replicas on one grid are
-    counted together.
+    features; a long one that changes more than one in 25, and more than one, is rejected and replaced with single steps. So
+    few departures are skipped while many features are left, and none at the end. Replicas on one grid are counted together.
     """
 
     def __init__(self, grid: Grid, first: Floats):
-        self._seq = (*grid.seq[-2::-1], 0.0) if grid.falling and grid.seq else grid.seq
+        self._seq = grid.seq
         self._multiplier = grid.multiplier
         self._next = first
         self._here = first
@@ -60,7 +52,7 @@ class Stride:
             yield self._next
 
     def accepts(self, n_changed: int, n_features: int) -> bool:
-        """Say whether to keep the point at the proposed λ, given how many features it changed out of how many."""
+        """Return whether to keep the point at the proposed λ, given how many of the features it changed."""
         if self._seq is not None:
             return True
         few = max(1, n_features // _FEW)

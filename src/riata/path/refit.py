@@ -12,7 +12,8 @@ from torch import Tensor
 
 from riata.network.stacked import Weights
 from riata.path.points import Point
-from riata.path.solve import points as brought
+from riata.path.solve import enough_threads
+from riata.path.solve import points as copied
 from riata.solver.descent import Descent
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
@@ -22,15 +23,15 @@ __all__ = ["Plan", "Refit"]
 
 _NOISE = 0.1  # standard deviations of each input
 _COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
-_TRIAL = 5  # passes from each start
-_PASSES = 50  # over the training samples, where nothing says when to stop
+_TRIAL = 5  # iterations from each start
+_ITERS = 50  # where nothing tells when to stop
 
 
 class Plan(NamedTuple):
-    """How to refit a point: from which of its starts, and for how many passes."""
+    """How to refit a point: from which of its starts, and for how many iterations."""
 
     start: int
-    n_passes: int
+    n_iters: int
 
 
 class _Found(NamedTuple):
@@ -42,11 +43,11 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Refits points of a path, whatever was refitted before.
+    """Refits points of a path; what was refitted before has no influence.
 
-    A ``warm`` refit begins with the point's own weights and with those of the dense model, side by side, and goes on with what
-    validates better after a few passes: the point's know the features best, but have fitted the training samples for longer.
-    One from ``scratch`` begins with fresh weights.
+    A ``warm`` refit begins with the point's weights and with those of the dense model, side by side, and continues with what
+    validates better after a few iterations: the point's weights suit the features best, but have fitted the training samples
+    for longer. One from ``scratch`` begins with fresh weights.
     """
 
     solver: Solver  # of the path
@@ -62,7 +63,8 @@ class Refit:
         if not how or not point.n_selected or not point.lambda_:
             return point
         if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
-            self._found[point.lambda_] = self._refitted(point, how)
+            with enough_threads(self.solver):
+                self._found[point.lambda_] = self._refitted(point, how)
         return self._found[point.lambda_].point
 
     def plan(self, point: Point, how: str | bool) -> Plan:
@@ -70,42 +72,53 @@ class Refit:
         self(point, how)
         return self._found[point.lambda_].plan if point.lambda_ in self._found else Plan(0, 0)
 
-    @torch.inference_mode()
     def finish(self, point: Point, how: str | bool) -> Point:
-        """Refit, then once more on training and validation samples, for twice as many passes as were best.
+        """Refit, then once more on training and validation samples, for twice as many iterations as were best.
 
         Inputs have a little noise, a ridge on the slopes of the network, and weights are averaged over the second half of the
-        passes. Losses stay those of the first refit: no sample was held out from the second.
+        iterations. Losses stay those of the first refit: no sample was held out from the second.
         """
-        refitted, given = self(point, how), self.solver
+        refitted = self(point, how)
         if self.all_weights is None or not how or not point.n_selected:
             return refitted
-        n_passes = max(1, refitted.best_iter)
-        start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
-        X, share = given.problem.X, self.all_weights[0]
-        spread = (share @ (X - share @ X).square()).sqrt()
-        all_weights = replace(given.problem, weights=self.all_weights, val_weights=None, noise=_NOISE * spread)
-        problem = self._narrow(all_weights, point)
-        descent = Descent(problem, given.learning_rate, given.batch_size, self._draw())
-        state = descent.state
-        zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
-        descent.enter(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.price))
-        descent.run(n_passes)
-        total = Weights(*(torch.zeros_like(part) for part in start))
-        for _ in range(n_passes):
-            descent.run(1)
-            for part, now in zip(total, state.now.weights, strict=True):
-                part.add_(now, alpha=1 / n_passes)
-        rows, upper = (part[0].cpu().numpy() for part in Solver(problem).feasible(total))
-        o = problem.network.n_outputs
+        n_iters = max(1, refitted.best_iter)
+        with enough_threads(self.solver), torch.inference_mode():
+            start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
+            averaged = self._averaged(self._on_all_samples(point), start, n_iters)
+        rows, upper = (part[0].cpu().numpy() for part in averaged)
+        o = self.solver.problem.network.n_outputs
         return replace(
             refitted,
             weights=replace(point.weights, skip=rows[:, :o], first=rows[:, o:], upper=upper),
             n_iters=2 * refitted.n_iters,
         )
 
+    def _on_all_samples(self, point: Point) -> Problem:
+        """Return the problem of a point's features on all samples, with noise."""
+        problem, all_weights = self.solver.problem, self.all_weights
+        assert all_weights is not None
+        X, share = problem.X, all_weights[0]
+        deviation = (share @ (X - share @ X).square()).sqrt()
+        return self._narrow(replace(problem, weights=all_weights, val_weights=None, noise=_NOISE * deviation), point)
+
+    def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:
+        """Train for twice as many iterations, and average the weights over the second half."""
+        given = self.solver
+        descent = Descent(problem, given.learning_rate, given.batch_size, self._generator())
+        state = descent.state
+        zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
+        descent.start(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.lambdas))
+        descent.run(n_iters)
+        total = Weights(*(torch.zeros_like(part) for part in start))
+        for _ in range(n_iters):
+            descent.run(1)
+            for part, now in zip(total, state.now.weights, strict=True):
+                part.add_(now, alpha=1 / n_iters)
+        return Solver(problem).feasible(total)
+
+    @torch.inference_mode()
     def _refitted(self, point: Point, how: str | bool) -> _Found:
-        """Refit from every start for some passes, and go on with the best of them; by a plan, where no sample validates."""
+        """Refit from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
         starts, best, trial = self._starts(point, how), 0, 0
         stopping = replace(self.stopping, tol=min(_COARSER * self.stopping.tol, 0.5))
         if self.solver.problem.val_weights is not None:
@@ -114,10 +127,10 @@ class Refit:
                 tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
                 best = int(np.argmin([new.val_loss for new in tried]))
         elif self.plans is not None:
-            best, n_passes = self.plans(point.n_selected)
-            stopping = Stopping(n_passes, None, 0.0)
+            best, n_iters = self.plans(point.n_selected)
+            stopping = Stopping(n_iters, None, 0.0)
         elif how == "warm":
-            stopping = replace(stopping, n_iters=_PASSES)
+            stopping = replace(stopping, n_iters=_ITERS)
         starts = Weights(*(part[best : best + 1] for part in starts))
         (found,) = self._trained(point, starts, stopping)
         return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts, Plan(best, found.best_iter))
@@ -125,7 +138,7 @@ class Refit:
     def _trained(self, point: Point, starts: Weights, stopping: Stopping) -> list[Point]:
         given = self.solver
         problem = self._narrow(given.problem, point).copies(len(starts.rows))
-        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=self._draw())
+        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=self._generator())
         solution = solver.minimise(starts, starts.upper.new_zeros(len(starts.rows)), stopping)
         lambdas = np.full(len(starts.rows), point.lambda_)
         return [
@@ -135,10 +148,10 @@ class Refit:
                 selected=point.selected,
                 n_selected=point.n_selected,
             )
-            for new in brought(problem, solution, lambdas, np.arange(len(lambdas)))
+            for new in copied(problem, solution, lambdas, np.arange(len(lambdas)))
         ]
 
-    def _draw(self) -> torch.Generator:
+    def _generator(self) -> torch.Generator:
         draw = self.solver.draw
         return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
 

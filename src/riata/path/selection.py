@@ -1,4 +1,4 @@
-"""Pick one point of a path."""
+"""Selection rules: which point of a path is the model."""
 
 from __future__ import annotations
 
@@ -6,59 +6,76 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riata.path.points import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_standard_error", "pick"]
+__all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_standard_error", "select"]
 
-_FEW = 30  # validation rows below which a standard error says little
+Floats = NDArray[np.float64]
+_FEW = 30  # validation samples below which a standard error is unreliable
 _COARSE = 0.6  # ratio of one number of features that is tried to the last
 _HOPELESS = 3  # times as much as is allowed: two such losses in a row end the search
 _FINE = 0.9  # numbers of features nearer to each other than this ratio are not told apart
 TOLERANCE = 0.005  # share of what the best model explains that may be given up for fewer features
 
 
-def pick(
+def select(
     path: Path,
-    n_features_to_select: int | None,
-    select: str | float,
-    depth: int = 0,
-    about: tuple[float, float] | None = None,
+    n_features: int | None,
+    rule: str | float,
+    *,
     refit: Callable[[Point], Point] | None = None,
+    stacklevel: int = 2,
 ) -> Point:
-    """Apply the selection rule of the estimators, with a warning where it cannot do what it says.
+    """Apply the selection rule of the estimators, with a warning where it cannot be applied as it is.
 
-    ``depth`` is how many calls lie between the user's and the one that picks; ``about`` says how many features
-    were asked for on other rows, and how many were too few. Losses are compared after ``refit``.
+    Parameters
+    ----------
+    path : Path
+        The points.
+    n_features : int or None
+        Select the densest point with at most so many features.
+    rule : {"1se", "best"} or float
+        What to do otherwise: the fewest features that are close to the best, the lowest validation loss, or the last point
+        whose λ does not exceed a number.
+    refit : callable, optional
+        Losses are compared after it.
+    stacklevel : int
+        Of warnings, from the caller of this function on.
     """
-    if n_features_to_select is not None:
-        sparsest = min(reversed(path), key=lambda point: point.n_selected)
-        if sparsest.n_selected <= n_features_to_select:
-            return path[at_most(path, n_features_to_select)]
-        _warn(
-            f"the path ends before n_features_to_select={n_features_to_select}: taking the sparsest point, with "
-            f"{sparsest.n_selected} features",
-            depth,
-        )
-        return sparsest
-    if not isinstance(select, str):
-        return path[at_lambda(path, select) if about is None else nearest(path, *about, select)]
+    if n_features is not None:
+        return _with_at_most(path, n_features, stacklevel)
+    if not isinstance(rule, str):
+        return path[at_lambda(path, rule)]
     if path.val_weights is None:
         _warn(
             "without validation rows nothing says which point is best: taking the last one that has features; "
             "set n_features_to_select, or give select a lambda_",
-            depth,
+            stacklevel,
         )
         return next((p for p in reversed(path) if p.n_selected), path[-1])
-    if select == "best":
+    if rule == "best":
         return path[best(path)]
     if len(path.val_weights) < _FEW:
         _warn(
             f"only {len(path.val_weights)} validation rows: the one-standard-error rule is unreliable below {_FEW}; "
             "raise val_size, or set n_features_to_select",
-            depth,
+            stacklevel,
         )
     return path[fewest(path, refit)]
+
+
+def _with_at_most(path: Path, n_features: int, stacklevel: int) -> Point:
+    sparsest = min(reversed(path), key=lambda point: point.n_selected)
+    if sparsest.n_selected <= n_features:
+        return path[at_most(path, n_features)]
+    _warn(
+        f"the path ends before n_features_to_select={n_features}: taking the sparsest point, with "
+        f"{sparsest.n_selected} features",
+        stacklevel + 1,
+    )
+    return sparsest
 
 
 def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
@@ -73,28 +90,44 @@ def fewest(path: Path, refit: Callable[[Point], Point] | None = None) -> int:
     """
     counts = path.n_selected
     positions = [int(np.argmax(counts == k)) for k in np.unique(counts)[::-1]]  # of each number the first point
-    penalised = np.array([path[i].val_loss for i in positions])
-    lowest = np.minimum.accumulate(penalised[::-1])[::-1]  # of each number and all smaller ones
-    found: dict[int, Point] = {}
-
-    def excess(i: int) -> float:
-        if i not in found:
-            found[i] = refit(path[positions[i]]) if refit else path[positions[i]]
-        return _excess(found[i], list(found.values()), path)
-
-    tried: list[int] = []
-    for i in range(len(positions)):
-        if tried and refit and counts[positions[i]] > _COARSE * counts[positions[tried[-1]]]:
-            continue
-        tried.append(i)
-        if min(excess(j) for j in tried[-2:]) > _HOPELESS and lowest[i] == penalised[i]:
-            break
-    good = max((i for i in tried if excess(i) <= 1), default=0)
+    compared = _Compared(path, positions, refit)
+    tried = _tried(path, positions, compared, coarse=refit is not None)
+    good = max((i for i in tried if compared.excess(i) <= 1), default=0)
     bad = min((i for i in tried if i > good), default=good)
     while bad - good > 1 and counts[positions[bad]] < _FINE * counts[positions[good]]:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if excess(middle) <= 1 else (good, middle)
-    return positions[max((i for i in found if excess(i) <= 1), default=0)]
+        good, bad = (middle, bad) if compared.excess(middle) <= 1 else (good, middle)
+    return positions[max((i for i in compared.known if compared.excess(i) <= 1), default=0)]
+
+
+def _tried(path: Path, positions: list[int], compared: _Compared, *, coarse: bool) -> list[int]:
+    """Compare points from many features to few, all or at coarse steps, until the search is hopeless; return which."""
+    counts = path.n_selected
+    penalised = np.array([path[i].val_loss for i in positions])
+    lowest = np.minimum.accumulate(penalised[::-1])[::-1]  # of each number and all smaller ones
+    tried: list[int] = []
+    for i in range(len(positions)):
+        if coarse and tried and counts[positions[i]] > _COARSE * counts[positions[tried[-1]]]:
+            continue
+        tried.append(i)
+        if min(compared.excess(j) for j in tried[-2:]) > _HOPELESS and lowest[i] == penalised[i]:
+            break
+    return tried
+
+
+class _Compared:
+    """Points of a path, refitted when they are asked for, and by how much their losses exceed the best so far."""
+
+    def __init__(self, path: Path, positions: list[int], refit: Callable[[Point], Point] | None):
+        self._path, self._positions, self._refit = path, positions, refit
+        self.known: dict[int, Point] = {}
+
+    def excess(self, i: int) -> float:
+        """Return the excess over the best, in units of what is allowed."""
+        if i not in self.known:
+            point = self._path[self._positions[i]]
+            self.known[i] = self._refit(point) if self._refit else point
+        return _excess(self.known[i], list(self.known.values()), self._path)
 
 
 def _excess(point: Point, others: list[Point], path: Path) -> float:
@@ -175,17 +208,17 @@ def elbow(path: Path) -> int:
     return int(at[(loss - line).argmin()])
 
 
-def _val_losses(path: Path) -> np.ndarray:
+def _val_losses(path: Path) -> Floats:
     losses = np.array([point.val_loss for point in path])
     if np.isnan(losses).all():
         raise ValueError("without validation rows a point is chosen by n_features or lambda_, not by validation loss")
     return losses
 
 
-def _sparsest(path: Path, candidates: np.ndarray) -> int:
+def _sparsest(path: Path, candidates: NDArray[np.int64]) -> int:
     """Of some points the one with the fewest features; of equals, the one with the lowest validation loss."""
     return int(min(candidates, key=lambda i: (path[i].n_selected, path[i].val_loss)))
 
 
-def _warn(message: str, depth: int) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4 + depth)  # the user's line, beyond pick and fit
+def _warn(message: str, stacklevel: int) -> None:
+    warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)  # from the caller of select on

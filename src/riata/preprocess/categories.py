@@ -107,7 +107,8 @@ def _counts(sample_weight: Any, n: int) -> NDArray[np.float64]:
 
 
 def _objects(values: pd.Series) -> pd.Index:
-    return pd.Index(values.astype(object).to_numpy(), dtype=object)
+    index: pd.Index = pd.Index(values.astype(object).to_numpy(), dtype=object)
+    return index
 
 
 def _column(values: pd.Series, counts: NDArray[np.float64]) -> Column:

@@ -208,7 +208,8 @@ def _quantiles(column: Floats, weights: Floats, levels: Floats) -> Floats:
     order = np.argsort(column, kind="stable")
     reached = np.cumsum(weights[order])
     at = np.searchsorted(reached, levels * reached[-1] * (1 - 1e-12))
-    return column[order[np.minimum(at, len(order) - 1)]]
+    found: Floats = column[order[np.minimum(at, len(order) - 1)]]
+    return found
 
 
 def _pieces(column: Floats, weights: Floats, pieces: int, mark_missing: bool) -> list[Floats]:

@@ -1,4 +1,4 @@
-"""What each column shows of the target by itself, judged on training rows: whether it shows anything, and in what form."""
+"""Marginal association of each feature with the target, on training samples: how clear, how strong, and whether linear."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ __all__ = ["Associations", "as_counts", "effective", "measure", "of_groups"]
 
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
-_BENT = 1 / 10  # a column is bent if a straight line shows less than this share of its effect
-_UNSEEN, _DEAREST = 2.0, 8.0  # prices of a column without an effect of its own; one with a clear effect costs 1
-_CROWDED = 1.5  # rows per column under which the price rises: noise fits few rows as well as anything
+_NONLINEAR = 1 / 10  # an effect is nonlinear if a straight line explains less than this share of it
 _ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
 _BLOCK = 256  # columns judged at a time
 _REPEATS = 10  # times a row may count on average, up to which weights are taken for counts of rows
@@ -22,26 +20,12 @@ _WHOLE = 1e-6  # relative rounding of a whole number, also of weights in single 
 
 
 class Associations(NamedTuple):
-    """What was seen, one entry per column."""
+    """One entry per feature."""
 
-    n_rows: float  # that it was seen in
-    chance: Floats  # of an effect as large as the one seen, if there were none; corrected for the number of tests
-    bent: NDArray[np.bool_]  # there is an effect, and a straight line hardly shows it
+    n_samples: float  # that it was measured on
+    p_values: Floats  # corrected for the tests of one feature, not for the number of features
+    nonlinear: NDArray[np.bool_]  # there is an effect, and a straight line explains hardly any of it
     strength: Floats  # share of the target's variance that it explains, beyond what noise would
-
-    def prices(self, dearer: Floats | float = 1.0) -> Floats:
-        """Return what each column should cost: 1 with a clear effect, up to 2 without one, or 8 where rows are few.
-
-        ``dearer`` is how many times more a column costs without an effect, for the columns that noise fits more easily.
-
-        A model that can fit its training rows with columns of noise has little reason to prefer columns that say the same
-        as others. An effect is clear if about one column of a table of noise would show as much; with heavy tails and
-        classes of a few rows, more of them do.
-        """
-        d = len(self.chance)
-        unseen = np.clip(_UNSEEN * _CROWDED * d / self.n_rows, _UNSEEN, _DEAREST) * dearer
-        doubt = 1 + np.log(np.maximum(self.chance, np.finfo(float).tiny)) / np.log(max(d, 2))
-        return unseen ** np.clip(doubt, 0, 1)
 
 
 def as_counts(weights: Floats) -> Floats | None:
@@ -56,7 +40,8 @@ def as_counts(weights: Floats) -> Floats | None:
             return None
         counts = relative / lightest * count
         if np.all(np.abs(counts - np.rint(counts)) <= _WHOLE * counts):
-            return np.rint(counts)
+            whole: Floats = np.rint(counts)
+            return whole
     return None
 
 
@@ -66,7 +51,8 @@ def effective(weights: Floats) -> Floats:
     if counts is not None:
         return counts
     weights = weights / weights.max()  # squares neither overflow nor vanish
-    return weights * (weights.sum() / np.square(weights).sum())
+    scaled: Floats = weights * (weights.sum() / np.square(weights).sum())
+    return scaled
 
 
 def measure(
@@ -75,7 +61,7 @@ def measure(
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
-    chance about one column of a table is taken for a bent one with an effect. Weights sum to the number of rows they stand
+    chance about one column of a table is taken for a nonlinear one with an effect. Weights sum to the number of rows they stand
     for (:func:`effective`). A column of codes, with more than two levels, is compared between its levels.
     """
     n = float(weights.sum())
@@ -84,9 +70,9 @@ def measure(
     total = share @ np.square(target)
     target, total = target[:, total > 0], total[total > 0, None]
     d = X.shape[1]
-    chance, bent, strength = np.ones(d), np.zeros(d, dtype=bool), np.zeros(d)
+    chance, nonlinear, strength = np.ones(d), np.zeros(d, dtype=bool), np.zeros(d)
     if n <= _BINS or not len(total):
-        return Associations(n, chance, bent, strength)
+        return Associations(n, chance, nonlinear, strength)
     for start in range(0, d, _BLOCK):
         here = slice(start, start + _BLOCK)
         block = X[:, here].astype(np.float64)
@@ -98,25 +84,25 @@ def measure(
         straight, binned, n_bins = _explained(_centred(block, share), missing, target, share)  # (o, b) twice, (b,)
         by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
         strength[here] = _beyond_noise(binned, total, n_bins, n)
-        bent[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _BENT * strength[here] * total.sum())
+        nonlinear[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _NONLINEAR * strength[here] * total.sum())
         chance[here] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
     for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
         chance[j], strength[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n)
-        bent[j] = False
-    return Associations(n, chance, bent, strength)
+        nonlinear[j] = False
+    return Associations(n, chance, nonlinear, strength)
 
 
 def of_groups(
     seen: Associations, X: NDArray[np.floating], target: Floats, weights: Floats, ids: NDArray[np.int64]
 ) -> Associations:
     """Judge groups of columns: each by its clearest column, and by a regression on all of them."""
-    share, n = weights / weights.sum(), seen.n_rows
+    share, n = weights / weights.sum(), seen.n_samples
     target = _centred(target, share)
     total = share @ np.square(target)
     target, total = target[:, total > 0], total[total > 0, None]
     sizes = np.bincount(ids)
     found = np.full(len(sizes), np.inf)
-    np.minimum.at(found, ids, seen.chance)
+    np.minimum.at(found, ids, seen.p_values)
     found = np.minimum(found * sizes, 1)
     for g in np.flatnonzero((sizes > 1) & (sizes < n / 4)) if len(total) else []:
         block = X[:, ids == g].astype(np.float64)
@@ -146,14 +132,16 @@ def _between_levels(
 def _beyond_noise(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
     """Return the share of the variance explained, less what noise would explain."""
     noise = np.maximum(total - explained, 0) * (n_means - 1) / np.maximum(n - n_means, 1)
-    return np.maximum(explained - noise, 0).sum(axis=0) / total.sum()
+    strength: Floats = np.maximum(explained - noise, 0).sum(axis=0) / total.sum()
+    return strength
 
 
 def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: float) -> Floats:
     """Return the chance of so much variance explained by noise, the smallest of all targets, times their number."""
     freedom, left = np.maximum(n_means - 1, 1), np.maximum(total - explained, 1e-12 * total)
     ratio = explained / left * (n - n_means) / freedom
-    return fdist.sf(ratio, freedom, np.maximum(n - n_means, 1)).min(axis=0) * len(total)
+    p_values: Floats = fdist.sf(ratio, freedom, np.maximum(n - n_means, 1)).min(axis=0) * len(total)
+    return p_values
 
 
 def _centred(table: Floats, share: Floats) -> Floats:

@@ -102,4 +102,5 @@ def _values(Z: Floats, embedding: Expansion, scale: Floats, columns: NDArray[np.
     marks, run = embedding.marks[columns], (scale * embedding.width)[columns]
     if marks.all():
         return Z
-    return (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)
+    value: Floats = (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)
+    return value

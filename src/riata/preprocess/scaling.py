@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class Scaling:
         dtype: type | np.dtype,
         columns: NDArray[np.int64] | None = None,
         embedding: Expansion | None = None,
-    ) -> NDArray:
+    ) -> NDArray[Any]:
         """Scale in float64 and cast once; with ``columns``, only those. An embedding comes before."""
         positions = np.arange(len(self.scale)) if columns is None else columns
         out = np.empty((len(X), len(positions)), dtype=dtype)

@@ -41,7 +41,8 @@ class Basis(NamedTuple):
             marked: Ids = np.argmax(np.hstack([np.zeros((len(self.columns), 1)), self.of(feature)]), axis=1)
             return marked
         ranks = self.columns[:, here.start] * self.spread[here.start] + 0.5
-        return np.clip((ranks * n_bins).astype(np.int64), 0, n_bins - 1)
+        bins: Ids = np.clip((ranks * n_bins).astype(np.int64), 0, n_bins - 1)
+        return bins
 
     def _where(self, feature: int) -> slice:
         start, stop = np.searchsorted(self.source, [feature, feature + 1]).tolist()

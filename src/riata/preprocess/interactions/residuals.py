@@ -58,7 +58,8 @@ def _class_means(inputs: Floats, codes: NDArray[np.int64], weights: Floats) -> F
             warnings.simplefilter("ignore", ConvergenceWarning)  # near the solution is near enough
             model = LogisticRegression(C=_LOOSE, max_iter=500).fit(inputs, codes, sample_weight=weights)
         means[:, model.classes_] = model.predict_proba(inputs)
-    return np.clip(means, 1e-6, 1 - 1e-6)
+    kept: Floats = np.clip(means, 1e-6, 1 - 1e-6)
+    return kept
 
 
 def _normal_score(inputs: Floats, column: Floats, weights: Floats) -> Target:

@@ -47,13 +47,13 @@ class Interactions:
     features: Ids  # (m, 3)
     statistic: Floats
     p_value: Floats  # corrected for the number of tests
-    p_values: Floats  # p-values of the association of each feature, by itself or given the interactions
+    marginal_p_values: Floats  # of the association of each feature, by itself or given the interactions
     n_tests: dict[int, int]  # of sets of basis functions, by the number of features that interact
 
     @property
-    def chance(self) -> Floats:
+    def joint_p_values(self) -> Floats:
         """P-value of each feature, by itself or in its clearest interaction; not corrected for the number of features."""
-        found = self.p_values.copy()
+        found = self.marginal_p_values.copy()
         for column in self.features.T:
             np.minimum.at(found, column[column >= 0], self.p_value[column >= 0] / len(found))
         return found
@@ -61,17 +61,17 @@ class Interactions:
     @property
     def interacting(self) -> NDArray[np.bool_]:
         """Which features are in an interaction."""
-        return np.isin(np.arange(len(self.p_values)), self.features)
+        return np.isin(np.arange(len(self.marginal_p_values)), self.features)
 
     @property
     def clear(self) -> NDArray[np.bool_]:
         """Which features are associated with the target."""
-        return self.chance * len(self.p_values) < 1
+        return self.joint_p_values * len(self.marginal_p_values) < 1
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
         """Which of them have no marginal association."""
-        return self.clear & (self.p_values * len(self.p_values) >= 1)
+        return self.clear & (self.marginal_p_values * len(self.marginal_p_values) >= 1)
 
 
 def none(n_features: int) -> Interactions:
@@ -139,7 +139,7 @@ def screen(
         targets = residuals(np.hstack([additive, *cells]), target, weights)
         if len(features):
             residual = np.stack([output.residual for output in targets], axis=1)
-            again = marginal.measure(X, residual, weights, n_levels).chance
+            again = marginal.measure(X, residual, weights, n_levels).p_values
             p_values = np.minimum(2 * np.minimum(p_values, again), 1)
         clear = _clear(p_values, n)
         found = [_pass(basis, targets, weights, clear, order, device, level=ALPHA / len(orders)) for order in orders]

@@ -1,0 +1,31 @@
+"""User input becomes clean arrays here, or a ValueError that says what to do. Nothing else validates."""
+
+from riata.check.features import categorical, costs, groups, positions, reachable
+from riata.check.frames import holds_dates, numeric_frame
+from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, sample_weight, tolerance, whole
+from riata.check.targets import class_counts, class_weights, indicator, is_table, label_values, labels, no_class_weight
+
+__all__ = [
+    "categorical",
+    "class_counts",
+    "class_weights",
+    "costs",
+    "groups",
+    "hidden_dims",
+    "holds_dates",
+    "indicator",
+    "is_table",
+    "label_values",
+    "labels",
+    "lambda_seq",
+    "no_class_weight",
+    "number",
+    "numeric_frame",
+    "one_of",
+    "per_stage",
+    "positions",
+    "reachable",
+    "sample_weight",
+    "tolerance",
+    "whole",
+]

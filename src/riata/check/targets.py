@@ -1,0 +1,83 @@
+"""Targets of classification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riata.check.naming import named
+
+
+def labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Refuse words mixed with gaps or with numbers, which have no order."""
+    words = [isinstance(v, str) for v in y] if y.dtype == object else []
+    if any(words) and not all(words):
+        other = y[words.index(False)]
+        raise ValueError(f"y must hold labels of one kind, without missing ones; it holds words and {other!r}")
+    return y
+
+
+def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuse weights that turn a class off or against itself."""
+    if not np.isfinite(per_class).all() or (per_class <= 0).any():
+        raise ValueError(f"class_weight must be finite and positive; got {per_class.tolist()} for the classes in order")
+    return per_class
+
+
+_MANY_CLASSES = 20  # more numbers than this, with some of a single row, are a quantity
+
+
+def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: bool) -> None:
+    """Refuse labels that cannot be learnt from, or cannot be split into training and validation rows."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"a classifier needs at least two classes; the rows with a weight hold 1 class: {classes.tolist()[0]!r}"
+        )
+    counts = np.bincount(codes, minlength=len(classes))
+    rare = classes[counts < 2]
+    if splits and len(rare) and classes.dtype.kind in "iuf" and 2 * len(classes) > min(len(codes), 2 * _MANY_CLASSES):
+        raise ValueError(
+            f"y holds {len(classes)} different numbers in {len(codes)} rows, {len(rare)} of them once: it looks like a "
+            "quantity, which a regressor (LassoNetRegressor) predicts; merge numbers into classes to classify"
+        )
+    if splits and len(rare):
+        raise ValueError(
+            f"class {rare.tolist()[0]!r} has only one row, which cannot be both trained on and validated on; drop or merge "
+            "rare classes, pass X_val and y_val, or use val_size=0"
+        )
+
+
+def is_table(y: Any) -> bool:
+    """Say whether y has several columns."""
+    return np.ndim(y) == 2 and np.shape(y)[1] > 1
+
+
+def indicator(y: Any) -> NDArray[Any]:
+    """Check a table of labels that are there, 1, or not, 0."""
+    table = np.asarray(y)
+    if table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise ValueError(
+            f"y has {table.shape[1]} columns and holds other numbers than 0 and 1: a classifier takes one column of classes, "
+            "as a 1d array, or a table of 0/1 labels"
+        )
+    return table
+
+
+def label_values(table: NDArray[np.float64]) -> None:
+    """Refuse labels that all rows to train on have, or that none has."""
+    constant = np.flatnonzero((table == table[0]).all(axis=0))
+    if len(constant):
+        raise ValueError(
+            f"every label needs rows with and without it to train on; label {named(constant, None)} is "
+            f"{table[0, constant[0]]:g} in all of them: drop it, or use another random_state or a smaller val_size"
+        )
+
+
+def no_class_weight(class_weight: Any) -> None:
+    """Refuse weights of classes where rows have several."""
+    if class_weight is not None:
+        raise ValueError(
+            "class_weight weighs rows by their class, and a row of a table of labels has several: use sample_weight"
+        )

@@ -1,0 +1,287 @@
+"""The steps of a fit, as functions: prepare what was checked, solve the path, and everything that a fitted model needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from riata import threads
+from riata.losses.targets import Target
+from riata.network import user
+from riata.network.stacked import Architecture, Network, SparseWeights, Weights
+from riata.path import start as starts
+from riata.path.grid import Grid
+from riata.path.points import Path, Point
+from riata.path.refit import Plan, Refit
+from riata.path.solve import enough_threads, solve_path
+from riata.preprocess.categories import Categories
+from riata.preprocess.prepare import ColumnOptions, Preprocessing
+from riata.preprocess.prepare import prepare as prepare_columns
+from riata.preprocess.redundancy import contributions
+from riata.preprocess.samples import Samples
+from riata.preprocess.scaling import Scaling
+from riata.progress import PathProgress
+from riata.prox import Groups
+from riata.solver.problem import Problem
+from riata.solver.solve import Solver
+from riata.solver.stopping import LONGEST, Stopping, affordable
+
+__all__ = ["Checked", "Prepared", "Settings", "Solved", "iterations", "prepare", "solve"]
+
+Floats = NDArray[np.float64]
+_BATCH, _SMALL = 256, 2000  # samples of an update; samples below which an update takes all
+_ENTRIES = 2**22  # of the tensors that a block of samples takes on its way forward
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of an estimator, checked."""
+
+    columns: ColumnOptions
+    network: Any  # widths of the hidden layers, or what the user gave in their place
+    grid: Grid
+    dense: Stopping
+    sparse: Stopping  # n_iters of 0 in either: what suits the table
+    M: float
+    adaptive: float
+    gamma: float
+    dropout: float
+    learning_rate: float
+    batch_size: int | str | None
+    dtype: str
+    device: torch.device
+    until: int  # number of features at which the path ends
+    verbose: bool
+
+    def solver(self, problem: Problem, seed: int) -> Solver:
+        """Return a solver of a problem, with its own source of randomness."""
+        draw = torch.Generator(problem.X.device).manual_seed(seed)
+        size = self.batch_size
+        if size == "auto":
+            size = None if problem.n_fit < _SMALL else max(_BATCH, problem.n_fit // _BATCH)
+        return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """The data of a fit, checked."""
+
+    samples: Samples
+    target: Target
+    categories: Categories | None
+    costs: Floats  # (n_features,)
+    ids: NDArray[np.int64] | None  # (n_features,)
+    seeds: tuple[int, int]  # of the solver, and of the weights to start from
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem that can be solved, and what was learnt on the way to it."""
+
+    problem: Problem
+    target: Target
+    target_scaling: Scaling
+    preprocessing: Preprocessing
+    strength: Floats  # (n_features,) what each feature explains of the target beside all others
+    all_weights: torch.Tensor | None  # (1, n) of all samples, where those to validate on are a part of those given
+    seeds: tuple[int, int]
+
+    def start(self) -> Weights:
+        """Return weights to start from; always the same."""
+        problem = self.problem
+        return starts.draw(problem.network, self.seeds[1], problem.X, self.preprocessing.constant)
+
+
+@threads.one_thread()
+def prepare(checked: Checked, settings: Settings) -> Prepared:
+    """Learn from the training samples how columns and target look to the network, and pose the problem on the device."""
+    samples, target = checked.samples, checked.target
+    screened = target.screened(samples.target)
+    columns = prepare_columns(
+        samples,
+        settings.columns,
+        screened=screened,
+        categories=checked.categories,
+        costs=checked.costs,
+        ids=checked.ids,
+        device=settings.device,
+    )
+    learnt, (_, targets, weights) = columns.preprocessing, samples.fit
+    target_scaling, loss = target.scaled(targets, weights, settings.columns.how is not None, learnt.scaling)
+    network = _network(settings, learnt.n_inputs, targets.shape[1], checked.seeds[1])
+    tensors = _Tensors(settings.dtype, settings.device)
+    groups = Groups(None if columns.ids is None else torch.from_numpy(columns.ids).to(settings.device), learnt.n_inputs)
+    problem = Problem(
+        network=network,
+        loss=loss,
+        X=tensors(learnt.inputs(samples.X, settings.dtype)),
+        target=tensors(target_scaling.apply(samples.target, np.float64)),
+        weights=tensors(weights[None] / weights.sum()),
+        val_weights=_validation_weights(samples, tensors),
+        M=tensors([settings.M]),
+        costs=tensors(columns.penalty_weights),
+        groups=groups,
+        gamma=settings.gamma,
+        dropout=settings.dropout,
+        adaptive=settings.adaptive,
+        embedded=learnt.expansion.source,
+    )
+    all_weights = tensors(samples.weights[None] / samples.weights.sum()) if samples.split else None
+    strength = np.zeros(learnt.expansion.n_features)
+    if screened is not None:
+        strength = _strength(problem, screened[: samples.n_fit], weights, learnt)
+    return Prepared(problem, target, target_scaling, learnt, strength, all_weights, checked.seeds)
+
+
+@dataclass(frozen=True)
+class _Tensors:
+    """Moves arrays to the device."""
+
+    dtype: str
+    device: torch.device
+
+    def __call__(self, array: Any) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(self.device)
+
+
+def _validation_weights(samples: Samples, tensors: _Tensors) -> torch.Tensor | None:
+    n, n_fit = len(samples.X), samples.n_fit
+    if n == n_fit:
+        return None
+    weights = np.zeros((1, n))
+    weights[0, n_fit:] = samples.weights[n_fit:] / samples.weights[n_fit:].sum()
+    return tensors(weights)
+
+
+def _network(settings: Settings, n_inputs: int, n_outputs: int, seed: int) -> Architecture:
+    if isinstance(settings.network, tuple):
+        return Network(n_outputs, settings.network)
+    return user.build(settings.network, n_inputs, n_outputs, seed, getattr(torch, settings.dtype), settings.device)
+
+
+def _strength(problem: Problem, screened: Floats, weights: Floats, learnt: Preprocessing) -> Floats:
+    nonlinear = learnt.screening.strength
+    nonlinear = np.zeros(learnt.expansion.n_features) if nonlinear is None else nonlinear
+    inputs = problem.X[: problem.n_fit].cpu().numpy()
+    return contributions(inputs, screened, weights, learnt.expansion, learnt.scaling.scale, nonlinear)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solved path, and everything that its points need to predict; the training samples only as long as it is in memory."""
+
+    path: Path
+    network: Architecture
+    target: Target
+    target_scaling: Scaling
+    preprocessing: Preprocessing
+    strength: Floats
+    refit: Refit | None  # None in a pickle, which does not hold the training samples
+    _refitted: dict[float, Point] = field(default_factory=dict)  # by λ: those that were asked for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "refit": None}
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing in it changes
+
+    def with_plans(self, plans: Callable[[int], Plan]) -> Solved:
+        """Return the same with refits as planned, by number of features, where no sample validates."""
+        return self if self.refit is None else replace(self, refit=replace(self.refit, plans=plans))
+
+    def compared(self, how: str | bool) -> Callable[[Point], Point] | None:
+        """Return how points are refitted before they are compared."""
+        refit = self.refit
+        return None if refit is None or not how else lambda point: refit(point, how)
+
+    def knows(self, point: Point, how: str | bool) -> bool:
+        """Return whether a point can be used as ``how`` asks for: a pickle cannot refit points that were never asked for."""
+        return not how or not point.n_selected or self.refit is not None or point.lambda_ in self._refitted
+
+    def finished(self, point: Point, how: str | bool) -> Point:
+        """Return a point as it is used: refitted on all samples."""
+        if not how or not point.n_selected or not self.knows(point, how):
+            return point
+        if point.lambda_ not in self._refitted and self.refit is not None:
+            self._refitted[point.lambda_] = self.refit.finish(point, how)
+        return self._refitted[point.lambda_]
+
+    def output(self, weights: SparseWeights, X: NDArray[np.floating]) -> Floats:
+        """Return the output of a point for encoded samples on the scale of the target, (n, o), in float64.
+
+        Samples go forward in blocks, so that memory does not depend on their number.
+        """
+        network, dtype = self.network, np.float64
+        rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(dtype))
+        upper = torch.from_numpy(weights.upper.astype(dtype))
+        output = np.empty((len(X), network.n_outputs))
+        size = max(1, _ENTRIES // (len(rows) + network.width + (network.n_hidden or network.width)))
+        with torch.inference_mode(), threads.worth(min(size, len(output)), len(rows), network):
+            layers = network.layers(Weights(rows[None], upper[None]))
+            sizes = {min(size, len(output)), len(output) % size}
+            passes = {n: network.passes(1, n, rows, learns=False) for n in sizes}
+            for start in range(0, len(output), size):
+                Z = torch.from_numpy(self.preprocessing.inputs(X[start : start + size], dtype, weights.columns))
+                output[start : start + size] = passes[len(Z)].forward(layers, Z)[0].numpy()
+        return output * self.target_scaling.scale + self.target_scaling.center
+
+    def coefficients(self, weights: SparseWeights) -> Floats:
+        """Return the linear weights of a point on the original scale of X and of the target, (o, n_features)."""
+        slopes = self.preprocessing.slopes(weights.skip, weights.columns, weights.features)
+        return slopes.T * self.target_scaling.scale[:, None]
+
+
+def solve(prepared: Prepared, settings: Settings) -> Solved:
+    """Solve the path of a prepared problem."""
+    problem, seed = prepared.problem, prepared.seeds[0]
+    solver = settings.solver(problem, seed)
+    dense, sparse = iterations(settings, solver, prepared)
+    with enough_threads(solver):
+        weights, trained = _start(prepared, settings, solver, dense)
+        with PathProgress(_n_features(prepared), until=settings.until, shown=settings.verbose) as progress:
+            (path,) = solve_path(
+                solver, weights, settings.grid, dense, sparse, until=settings.until, on_point=progress, trained=trained
+            )
+    # A solver of its own holds the samples, but none of the buffers of the path.
+    refit = Refit(settings.solver(problem, seed), dense, path[0], prepared.start, prepared.all_weights)
+    return Solved(
+        path,
+        problem.network,
+        prepared.target,
+        prepared.target_scaling,
+        prepared.preprocessing,
+        prepared.strength,
+        refit,
+    )
+
+
+def _n_features(prepared: Prepared) -> int:
+    return prepared.preprocessing.expansion.n_features
+
+
+def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[Stopping, Stopping]:
+    """Return when to leave the dense model and other points, with as many iterations as suit the table if none are given."""
+    dense, sparse = settings.dense, settings.sparse
+    n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit // solver.batch_size)
+    if not sparse.n_iters:
+        suited = affordable(len(solver.problem.X) * _n_features(prepared), n_batches)
+        sparse = replace(sparse, n_iters=prepared.target.iters_factor * suited)
+    if not dense.n_iters:
+        dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)
+    return dense, sparse
+
+
+def _start(prepared: Prepared, settings: Settings, solver: Solver, dense: Stopping) -> tuple[Weights, int]:
+    """Return weights to start from, and the iterations that these have been trained for."""
+    found, drawn = prepared.preprocessing.screening.interactions, prepared.start()
+    if found is None or not found.hidden.any() or starts.ample(solver):
+        return drawn, 0
+    problem = prepared.problem
+    associated = np.flatnonzero(found.clear[problem.source] & ~prepared.preprocessing.constant)
+    few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
+    return starts.from_associated(solver, few, drawn, associated, dense)
