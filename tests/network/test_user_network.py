@@ -22,13 +22,13 @@ from riata import (
     LassoNetRegressorCV,
     StabilitySelector,
     lassonet_path,
+    plot,
 )
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network.stacked import Network, Weights
 from riata.network.user import build
 from riata.path.grid import Grid
 from riata.path.solve import follow
-from riata.plot import plot_cross_validation
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
@@ -383,7 +383,7 @@ def test_cross_validation_takes_a_network_as_one_candidate():
     assert model.selected_[:3].all() and model.cv_score_ > 0.75
     assert (set(model.cv_results_["hidden_dims"]), model.hidden_dims_) == ({()}, ())
     assert set(model.cv_results_["M"]) == {1, 10}
-    assert plot_cross_validation(model).lines
+    assert plot.cv(model).lines
     model = LassoNetRegressorCV(network=made(smooth), cv=2, **QUICK).fit(X, y)
     assert model.selected_[:2].all()
 
