@@ -15,7 +15,7 @@ from riata.network.stacked import Weights
 from riata.nn import HeavyBall, Hierarchy, LassoInput, hier_prox_, hierarchies
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
-from tests.conftest import enter, standardised
+from tests.conftest import standardised, start_descent
 
 CPU = torch.device("cpu")
 
@@ -78,7 +78,7 @@ def test_a_loop_with_the_engines_steps_goes_the_engines_way(make_problem, diabet
     optimizer = HeavyBall(model.parameters(), lr, hierarchies(model))
     # One batch of all rows: steps are then of a given size, as in the loop.
     engine = Descent(problem, lr, batch_size=len(Y), draw=torch.Generator().manual_seed(0))
-    enter(engine, start, lambda_)
+    start_descent(engine, start, lambda_)
     for _ in range(300):
         engine.run(1)
         train(model, optimizer, *tensors(diabetes[0], Y), lambda_, M, 1, gamma=gamma)

@@ -147,7 +147,7 @@ class Completer(Solver):
         torch.where(shown[:, self.columns], values[:, self.columns], output[:, self.columns], out=problem.X)
         if self._descent is not None and self._descent.problem is not problem:
             self._descent.problem.X.copy_(problem.X[:, self._features])
-        self._known = None  # what is known of these weights was true of other inputs
+        self._evaluated = None  # the evaluation of these weights was on other inputs
 
     def _filled(
         self,

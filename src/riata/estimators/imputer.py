@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -40,7 +40,7 @@ _SCORED = 0.1  # share of the known entries that a score hides
 
 @documented
 @dataclass(repr=False, eq=False)
-class LassoNetImputer(TransformerMixin, PathModel):
+class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     """Fill the gaps of a table with a network, and find the few columns that are enough to know all others.
 
     A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
@@ -240,26 +240,11 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the columns of what :meth:`transform` returns."""
         check_is_fitted(self, "point_")
-        names = self._names(input_features)
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
         if self.indicator_ is None:
             kept: NDArray[np.object_] = names[self._kept()]
             return kept
         return np.concatenate([names[self._kept()], self.indicator_.get_feature_names_out(names)])
-
-    def _names(self, given: ArrayLike | None) -> NDArray[np.object_]:
-        """Return the names of the columns of X; those given must be these."""
-        numbered = np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-        names: NDArray[np.object_] = getattr(self, "feature_names_in_", numbered)
-        if given is None:
-            return names
-        given_names = np.asarray(given, dtype=object)
-        if hasattr(self, "feature_names_in_") and not np.array_equal(given_names, names):
-            raise ValueError("input_features is not equal to feature_names_in_")
-        if len(given_names) != self.n_features_in_:
-            raise ValueError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(given_names)}"
-            )
-        return given_names
 
     @property
     def history_(self) -> pd.DataFrame:
