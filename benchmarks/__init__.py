@@ -1,1 +1,1 @@
-"""Timing riata against the lassonet package and against the machine: see ``python -m benchmarks --help``."""
+"""Time riata against the lassonet package and against the machine: see ``python -m benchmarks --help``."""

@@ -6,7 +6,7 @@
     python -m benchmarks --batch-size 0 256 --reference-points 20
                                                           each library's default, and 256; the reference's time with batches
                                                           is extrapolated from its first points
-    python -m benchmarks --dwell 10 20 40 80              time and accuracy by passes per point
+    python -m benchmarks --iterations 10 20 40 80         time and accuracy by iterations per point
     python -m benchmarks --scaling                        time against n, d, K and R
     python -m benchmarks --replicas [DATA]                one path, 5 folds, 50 half-samples
     python -m benchmarks.kernel                           the update against the bandwidth of a GPU
@@ -22,11 +22,9 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import data, dwell, floor, paths, replicas, scaling, table
+from benchmarks import data, floor, iterations, paths, replicas, scaling, table
 from benchmarks.libraries import LIBRARIES, warm_up
 from benchmarks.paths import Cell, Plan
-
-_DOUBLINGS = 3
 
 
 def main() -> None:
@@ -41,15 +39,15 @@ def main() -> None:
         reference_points=arguments.reference_points,
         memory=not arguments.no_memory,
     )
-    special = arguments.dwell or arguments.scaling or arguments.replicas
+    special = arguments.iterations or arguments.scaling or arguments.replicas
     if arguments.quick or not special:
         _run_paths(arguments, plan)
-    if arguments.dwell:
+    if arguments.iterations:
         warm_up("riata", plan.device)
-        cells = (cell for name in arguments.data for cell in dwell.measure(name, arguments.dwell, plan))
-        _collect(arguments, "dwell", cells, dwell.page)
+        cells = (cell for name in arguments.data for cell in iterations.measure(name, arguments.iterations, plan))
+        _collect(arguments, "iterations", cells, iterations.page)
     if arguments.scaling or arguments.quick:
-        shape, doublings = (scaling.SMALL, 2) if arguments.quick else (scaling.Shape(), _DOUBLINGS)
+        shape, doublings = (scaling.SMALL, 2) if arguments.quick else (scaling.Shape(), 3)
         _collect(arguments, "scaling", scaling.measure(shape, doublings, plan.device), scaling.page)
     if arguments.replicas:
         warm_up("riata", plan.device)
@@ -62,7 +60,7 @@ def _run_paths(arguments: argparse.Namespace, plan: Plan) -> None:
         warm_up(library, plan.device)
     rates = floor.rates(plan.device)
     cells = (cell for name in arguments.data for cell in paths.measure(name, plan, rates))
-    _collect(arguments, "paths", cells, lambda seen: paths.page(seen, rates), rates=rates.report())
+    _collect(arguments, "paths", cells, lambda found: paths.page(found, rates), rates=rates.report())
 
 
 def _collect(
@@ -72,13 +70,13 @@ def _collect(
     page: Callable[[Sequence[Cell]], str],
     **more: object,
 ) -> None:
-    """Write what there is after every cell: a long run that is cut short leaves its results."""
-    seen: list[Cell] = []
+    """Write the results after every cell: a long run that is interrupted leaves what it has."""
+    found: list[Cell] = []
     for cell in cells:
-        seen.append(cell)
+        found.append(cell)
         print(cell, flush=True)
-        table.write(arguments.out, name, arguments.device, {**more, "cells": seen}, page(seen))
-    print(f"\n{page(seen)}")
+        table.write(arguments.out, name, arguments.device, {**more, "cells": found}, page(found))
+    print(f"\n{page(found)}")
 
 
 def _parse() -> argparse.Namespace:
@@ -94,7 +92,7 @@ def _parse() -> argparse.Namespace:
     add("--reference-points", type=int, help="stop the reference after so many points")
     add("--no-memory", action="store_true", help="leave out peak memory, which takes another fit per library")
     add("--quick", action="store_true", help="digits and mice_protein, one split, wider steps, a little scaling")
-    add("--dwell", type=int, nargs="+", metavar="PASSES", help="passes per point to compare")
+    add("--iterations", type=int, nargs="+", metavar="N", help="maximal iterations per point to compare")
     add("--scaling", action="store_true")
     add("--replicas", nargs="?", const="coil20", metavar="DATA")
     add("--out", type=Path, default=Path("benchmarks/results"))

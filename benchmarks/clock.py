@@ -1,4 +1,4 @@
-"""Time on a device: wait for its work before reading the clock."""
+"""Time on a device: wait for its work, then read the clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 def now(device: str) -> float:
-    """Seconds, once the device has done all that it was told to."""
+    """Seconds, once the device has finished its work."""
     if device.startswith("cuda"):
         torch.cuda.synchronize(device)
     return time.perf_counter()

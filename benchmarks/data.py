@@ -1,6 +1,6 @@
 """Data sets by name, and their splits.
 
-Data sets, and which rows are split off, are those of ``experiments``; ``synthetic`` (1,000 x 30,000) or ``synthetic_NxD``
+Data sets, and which samples are split off, are those of ``experiments``; ``synthetic`` (1,000 x 30,000) or ``synthetic_NxD``
 is drawn from a seed and needs no file.
 """
 
@@ -20,9 +20,6 @@ __all__ = ["FILES", "SYNTHETIC", "Data", "Part", "Split", "here", "load", "split
 
 FILES = ("mice_protein", "coil20", "isolet", "mnist_10k", "fashion_mnist_10k")
 SYNTHETIC = "synthetic"
-_SHAPE = (1_000, 30_000)
-_SYNTHETIC_WIDTH = 100
-_INFORMATIVE = 10
 
 
 class Data(NamedTuple):
@@ -37,7 +34,7 @@ class Data(NamedTuple):
 def load(name: str) -> Data:
     """Find a data set; missing values become the mean of their column."""
     if name.startswith(SYNTHETIC):
-        return Data(name, *synthetic(*_shape(name)), _SYNTHETIC_WIDTH)
+        return Data(name, *synthetic(*_shape(name)), width=100)
     _, X, y = experiments.data.load(name)
     X = np.where(np.isnan(X), np.nanmean(X, axis=0), X).astype(np.float32)
     return Data(name, X, y.astype(np.int64), X.shape[1] // 3)
@@ -47,7 +44,7 @@ def synthetic(n: int, d: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArr
     """Draw four classes: the signs of a linear score and of a sum of products of pairs, on ten informative features."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d), dtype=np.float32)
-    few = X[:, : min(_INFORMATIVE, d)]
+    few = X[:, :10]
     linear = few.sum(axis=1)
     pairs = (few[:, 0::2][:, : few.shape[1] // 2] * few[:, 1::2]).sum(axis=1) + few[:, 0]
     y = 2 * (linear > 0) + (pairs > np.median(pairs))
@@ -63,7 +60,7 @@ def split(data: Data, seed: int) -> Split:
 
 def _shape(name: str) -> tuple[int, int]:
     if name == SYNTHETIC:
-        return _SHAPE
+        return 1_000, 30_000
     try:
         n, d = (int(size) for size in name.removeprefix(f"{SYNTHETIC}_").split("x"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""riata below its estimators: problems with many replicas, and the time of following their paths."""
+"""riata below its estimators: problems with many replicas, and the time of solving their paths."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def problem(
     *,
     device: str = "cpu",
 ) -> Problem:
-    """Pose a classification problem with one hidden layer, one replica per row of ``weights``, (R, n_fit)."""
+    """Make a classification problem with one hidden layer, one replica per row of ``weights``, (R, n_fit)."""
     target = np.eye(y.max() + 1, dtype=np.float32)[y]
 
     def tensor(array: NDArray) -> torch.Tensor:
@@ -61,7 +61,7 @@ def start(posed: Problem) -> Weights:
 
 
 def stopping(posed: Problem) -> tuple[Stopping, Stopping]:
-    """Return the rules of the estimators: when to leave the dense model, and each point after it."""
+    """Return the rules of the estimators: when to stop at the dense model, and at each point after it."""
     n_iters, patience, tol = (DEFAULTS[name] for name in ("n_iters", "patience", "tol"))
     return Stopping(n_iters[0], patience[0], tol, keep_validated=True), Stopping(
         n_iters[1] or affordable(posed.X.numel()), patience[1], tol
@@ -69,7 +69,7 @@ def stopping(posed: Problem) -> tuple[Stopping, Stopping]:
 
 
 def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> tuple[float, list[Path]]:
-    """Follow the paths of all replicas together; return the seconds it took and the paths."""
+    """Solve the paths of all replicas together; return the seconds it took and the paths."""
     device = str(posed.X.device)
     draw = torch.Generator(posed.X.device).manual_seed(0)
     begin = now(device)

@@ -1,7 +1,8 @@
 """The floor: the seconds that the arithmetic of a path must take on this machine, at rates measured in the same run.
 
-Counted are the two big products of each pass, X @ rows forward and Xᵀ @ pull backward, over the features that are in play,
-and the rows that each update reads (present, last, gradient) and writes (new). Anything else could be made to cost nothing.
+Counted are the two large products of each iteration, of X with the features' weights forward and of Xᵀ with the gradient by
+that product backward, over the active features, and the weights that each update reads (present, last, gradient) and writes
+(new). Everything else is left out, as it could in principle take no time.
 """
 
 from __future__ import annotations
@@ -13,13 +14,10 @@ import torch
 from benchmarks.clock import best
 from riata.solver.problem import Problem
 
-_GEMM = {"cpu": 2_048, "cuda": 8_192}  # side of the square product that is timed
-_COPY = {"cpu": 2**26, "cuda": 2**28}  # floats in the copy that is timed: more than any cache holds
-
 
 @dataclass(frozen=True)
 class Work:
-    """Arithmetic and traffic that cannot be avoided."""
+    """Arithmetic and memory traffic that cannot be avoided."""
 
     flops: float = 0.0
     bytes: float = 0.0
@@ -28,12 +26,12 @@ class Work:
         return Work(self.flops + other.flops, self.bytes + other.bytes)
 
     @staticmethod
-    def of(problem: Problem, n_features: int, n_passes: int, batch_size: int | None = None) -> Work:
-        """Count so many passes over the training rows of a problem, with so many features in play."""
+    def of(problem: Problem, n_features: int, n_iters: int, batch_size: int | None = None) -> Work:
+        """Count so many iterations on a problem with so many active features."""
         n = problem.n_fit
         entries = problem.n_replicas * n_features * problem.network.width
-        n_updates = n_passes * -(-n // min(batch_size or n, n))
-        return Work(4.0 * n * entries * n_passes, update_bytes(entries, problem.X) * n_updates)
+        n_updates = n_iters * -(-n // min(batch_size or n, n))
+        return Work(4.0 * n * entries * n_iters, update_bytes(entries, problem.X) * n_updates)
 
 
 @dataclass(frozen=True)
@@ -53,22 +51,22 @@ class Rates:
 
 
 def update_bytes(entries: int, like: torch.Tensor) -> float:
-    """Bytes that one update of so many entries of rows must move: three reads and one write."""
+    """Bytes that one update of so many weights must move: three reads and one write."""
     return 4.0 * entries * like.element_size()
 
 
 def rates(device: str) -> Rates:
     """Measure the rate of a large float32 product and of a large copy."""
-    kind = torch.device(device).type
-    side = _GEMM[kind]
+    is_cuda = torch.device(device).type == "cuda"
+    side = 8_192 if is_cuda else 2_048
     a, b = torch.rand(2, side, side, device=device)
     out = torch.empty_like(a)
     product = best(lambda: torch.mm(a, b, out=out), device, calls=2)
-    return Rates(2 * side**3 / product, copy_rate(device, _COPY[kind]))
+    return Rates(2 * side**3 / product, copy_rate(device, 2**28 if is_cuda else 2**26))  # more than any cache holds
 
 
 def copy_rate(device: str, n_floats: int) -> float:
-    """Measure the bytes per second, read and written, of a copy."""
+    """Measure the bytes per second that a copy reads and writes."""
     source = torch.zeros(n_floats, device=device)
     target = torch.zeros_like(source)
     return 2 * source.nbytes / best(lambda: target.copy_(source), device)

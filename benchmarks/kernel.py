@@ -1,4 +1,4 @@
-"""One update of riata's rows against the bandwidth of the device, and against the operator of lassonet alone.
+"""One update of riata's weights against the bandwidth of the device, and against the operator of lassonet alone.
 
 python -m benchmarks.kernel                         on CUDA: d = 100,000, K = 256, o = 10, float32
 python -m benchmarks.kernel --device cpu --d 2000   the same code on the CPU, to see that it runs
@@ -22,40 +22,41 @@ from benchmarks.floor import copy_rate, update_bytes
 from riata.solver.descent import Descent
 from riata.solver.kernels import Recorded, bind
 
-_ROWS = 16  # of X: the update knows nothing of them
+_SAMPLES = 16  # of X, which the update does not use
 _LAMBDA = 1e-3
-_LEARNING_RATE = 1e-5  # so small that the weights are the same kind of weights after all the calls
+_LEARNING_RATE = 1e-5  # so small that the weights hardly change
 
 
 class _Update:
     """The update of random weights by a random gradient, recorded as the solver records it.
 
-    Every call moves, since no objective is looked at.
+    Every call takes a step, since no objective is evaluated.
     """
 
     def __init__(self, d: int, width: int, n_outputs: int, device: str):
-        X = np.zeros((_ROWS, d), dtype=np.float32)
-        posed = engine.problem(X, np.arange(_ROWS) % n_outputs, width, np.ones((1, _ROWS)), device=device)
+        X = np.zeros((_SAMPLES, d), dtype=np.float32)
+        posed = engine.problem(X, np.arange(_SAMPLES) % n_outputs, width, np.ones((1, _SAMPLES)), device=device)
         state, self.weights = Descent(posed, _LEARNING_RATE).state, engine.start(posed)
         for iterate in state.iterates:
             iterate.weights.rows.copy_(self.weights.rows)
             iterate.weights.upper.copy_(self.weights.upper)
             iterate.norms.copy_(posed.groups.norm(posed.skip(self.weights.rows)))
-        state.price.fill_(_LAMBDA)
+        state.lambdas.fill_(_LAMBDA)
         for gradient in state.gradient:
             gradient.normal_()
-        self._state = replace(state, seeking=False)
-        self._advance = bind(self._state)
-        self.again, self.first = (Recorded(step, self._state) for step in (self._again, self._first))
+        self._state = replace(state, adapts_scale=False)
+        self._update = bind(self._state)
+        self.with_momentum = Recorded(self._with_momentum, self._state)
+        self.without_momentum = Recorded(self._without_momentum, self._state)
 
-    def _again(self) -> None:
-        """Repeat the last move, as all steps do but the first; the iterate before is read too."""
-        self._advance()
+    def _with_momentum(self) -> None:
+        """Step as all but the first at each λ do; the last iterate is read too."""
+        self._update()
 
-    def _first(self) -> None:
-        """Step as at the start of a λ, without a last move; what is written to say so is timed with it."""
-        self._state.fresh.fill_(True)
-        self._advance()
+    def _without_momentum(self) -> None:
+        """Step as at the start of a λ; setting the flag is timed with it."""
+        self._state.restarted.fill_(True)
+        self._update()
 
 
 @torch.inference_mode()
@@ -72,8 +73,8 @@ def measure(d: int, width: int, n_outputs: int, device: str) -> dict[str, Any]:
         "o": n_outputs,
         "bytes": n_bytes,
         "bytes_without_momentum": n_bytes * 3 / 4,
-        "update_seconds": best(update.again, device, calls=20),
-        "update_seconds_without_momentum": best(update.first, device, calls=20),
+        "update_seconds": best(update.with_momentum, device, calls=20),
+        "update_seconds_without_momentum": best(update.without_momentum, device, calls=20),
         "copy_bytes_per_second": copy_rate(device, int(n_bytes) // 8),  # a copy that moves as many bytes
         "prox_seconds": best(lambda: prox(skip, first, lambda_=_LAMBDA, lambda_bar=0, M=M), device),
         "prox_seconds_in_training": best(lambda: model.prox(lambda_=_LAMBDA * _LEARNING_RATE, M=M), device),
@@ -109,7 +110,7 @@ def page(cell: dict[str, Any]) -> str:
     text = table.markdown(["what", "ms", "GB/s", "of the copy", "times as fast as lassonet's operator"], rows)
     return (
         f"{text}\n\nd = {cell['d']:,}, K = {cell['K']}, o = {cell['o']}, float32; {cell['bytes'] / 1e6:,.0f} MB must be "
-        f"moved, {cell['bytes_without_momentum'] / 1e6:,.0f} MB without momentum, where the iterate before need not be read."
+        f"moved, {cell['bytes_without_momentum'] / 1e6:,.0f} MB without momentum, where the last iterate need not be read."
     )
 
 
@@ -118,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--d", type=int, default=100_000)
-    parser.add_argument("--width", type=int, default=256, help="K, the width of the first hidden layer")
+    parser.add_argument("--width", type=int, default=256, help="K, width of the first hidden layer")
     parser.add_argument("--outputs", type=int, default=10, help="o, the number of classes")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     arguments = parser.parse_args()

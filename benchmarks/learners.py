@@ -1,4 +1,4 @@
-"""How good are the selected features: the accuracy of the paper's two learners on them, as in the experiments."""
+"""Accuracy of the paper's two learners on the selected features, as in the experiments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.data import Split
 from experiments import protocol
 
 LEARNERS, N_FEATURES = protocol.LEARNERS, protocol.N_FEATURES
-REPEATS = 3  # seeds of each learner: one alone moves the accuracy by as much as a library does
+REPEATS = 3  # seeds of each learner: they change the accuracy by as much as the libraries do
 
 
 def score(parts: Split, importances: NDArray[np.floating], seed: int) -> dict[str, float]:

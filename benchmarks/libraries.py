@@ -1,4 +1,4 @@
-"""One fit of either library, under the same settings, told in the same words. All else is each library's default."""
+"""One fit of either library under the same settings. All else is each library's default."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import riata
 from benchmarks.clock import now
 from benchmarks.data import Split, load, split
 from benchmarks.floor import Work
-from benchmarks.trace import watched
+from benchmarks.trace import traced
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What both libraries are told."""
+    """Settings of both libraries."""
 
     width: int
     multiplier: float = 1.02
     seed: int = 0
     device: str = "cpu"
     batch_size: int | None = None  # None: the library's default
-    dwell: int | None = None  # passes per point at most; None: the library's default. riata only
+    n_iters: int | None = None  # iterations per point at most; None: the library's default. riata only
     stop_after: int | None = None  # points of the path after the dense model; None: all. The reference only
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What came of it."""
+    """Result of a fit."""
 
     dense_seconds: float
     path_seconds: float
@@ -51,16 +51,16 @@ def run_riata(parts: Split, settings: Settings) -> Run:
         random_state=settings.seed,
         device=settings.device,
     )
-    if settings.dwell is not None:
-        model.set_params(n_iters=(model.n_iters[0], settings.dwell))
-    with watched(settings.device) as trace:
+    if settings.n_iters is not None:
+        model.set_params(n_iters=(model.n_iters[0], settings.n_iters))
+    with traced(settings.device) as trace:
         path = model.path(*parts.fit, X_val=parts.val.X, y_val=parts.val.y)
         seconds = trace.seconds
-    return Run(trace.dense_seconds, seconds, trace.passes, len(path), path.importances(), work=trace.work)
+    return Run(trace.dense_seconds, seconds, trace.n_iters, len(path), path.importances(), work=trace.work)
 
 
 def run_lassonet(parts: Split, settings: Settings) -> Run:
-    """Fit the reference. Its dense model is trained when it goes on to the path."""
+    """Fit the reference. Its dense model is trained when its path begins."""
     model = Reference(
         hidden_dims=(settings.width,),
         path_multiplier=settings.multiplier,
@@ -86,7 +86,7 @@ LIBRARIES = {"riata": run_riata, "lassonet": run_lassonet}
 
 
 def warm_up(library: str, device: str) -> None:
-    """Let a library load and compile what it does once per process."""
+    """Make a library load and compile what it does once per process."""
     parts = split(load("synthetic_400x6"), 0)
     for batch_size in (None, 100):
         LIBRARIES[library](parts, Settings(4, multiplier=2.0, device=device, batch_size=batch_size, stop_after=0))

@@ -1,4 +1,4 @@
-"""Peak memory of a fit beyond what was held before it, in a process of its own."""
+"""Peak memory of a fit beyond what was allocated before it, in a new process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from benchmarks.data import load, split
 from benchmarks.libraries import LIBRARIES, Settings, warm_up
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-_REFERENCE_POINTS = 3  # it keeps no weights along the path: its first points already show its peak
 
 
 def peak(data: str, library: str, settings: Settings) -> int:
     """Bytes: of the device on CUDA, of the process elsewhere."""
+    # The reference keeps no weights along the path: its first points already have its peak.
+    settings = replace(settings, stop_after=3)
     with get_context("spawn").Pool(1) as pool:
-        return pool.apply(_peak, (data, library, replace(settings, stop_after=_REFERENCE_POINTS)))
+        return pool.apply(_peak, (data, library, settings))
 
 
 def _peak(data: str, library: str, settings: Settings) -> int:
@@ -32,7 +33,7 @@ def _peak(data: str, library: str, settings: Settings) -> int:
         before = torch.cuda.memory_allocated(settings.device)
         LIBRARIES[library](parts, settings)
         return torch.cuda.max_memory_allocated(settings.device) - before
-    with contextlib.suppress(OSError):  # where the peak so far cannot be forgotten, that of loading the data counts too
+    with contextlib.suppress(OSError):  # where the peak so far cannot be reset, that of loading the data counts too
         _CLEAR.write_text("5")
     before = _kilobytes("VmRSS")
     LIBRARIES[library](parts, settings)
@@ -40,6 +41,6 @@ def _peak(data: str, library: str, settings: Settings) -> int:
 
 
 def _kilobytes(name: str) -> int:
-    """Read a field of the process's status; unlike ru_maxrss these know nothing of the parent process."""
+    """Read a field of the process's status; unlike ru_maxrss these leave out the parent process."""
     lines = _STATUS.read_text().splitlines()
     return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1])

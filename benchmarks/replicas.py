@@ -1,4 +1,4 @@
-"""What many networks at once cost: one path, a five-fold cross-validated path, and the paths of 50 half-samples."""
+"""Time of many networks at once: one path, a five-fold cross-validated path, and the paths of 50 half-samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDS, _HALVES = 5, 50
 
 
 def measure(name: str, multiplier: float, device: str) -> Iterator[Cell]:
-    """Follow the paths of each scheme, its replicas together on one λ grid."""
+    """Solve the paths of each scheme, its replicas together on one λ grid."""
     data = load(name)
     folds = _masks(data, StratifiedKFold(_FOLDS, shuffle=True, random_state=0))
     halves = _masks(data, StratifiedShuffleSplit(_HALVES, test_size=0.5, random_state=0))
@@ -47,7 +47,7 @@ def page(cells: Sequence[Cell]) -> str:
 
 
 def _masks(data: Data, scheme: Any) -> NDArray[np.bool_]:
-    """Mark the rows that each replica trains on: (R, n)."""
+    """Mark the samples that each replica trains on: (R, n)."""
     masks = np.zeros((scheme.get_n_splits(), len(data.y)), dtype=bool)
     for mask, (fit, _) in zip(masks, scheme.split(data.X, data.y), strict=True):
         mask[fit] = True
@@ -59,7 +59,7 @@ def _problem(data: Data, masks: NDArray[np.bool_], device: str) -> Problem:
 
 
 def _single(data: Data, mask: NDArray[np.bool_], device: str) -> Problem:
-    """Put the rows of one replica to train on first, as a plain fit does: the others then take no part in training."""
+    """Put the training samples of one replica first, as a plain fit does: the others then take no part in training."""
     order = np.argsort(~mask, kind="stable")
     weights, val_weights = mask[order][None, : mask.sum()], ~mask[order][None]
     return engine.problem(_scaled(data)[order], data.y[order], data.width, weights, val_weights, device=device)

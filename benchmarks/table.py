@@ -1,4 +1,4 @@
-"""From results to files: one JSON and one Markdown page per benchmark."""
+"""Write results: one JSON file and one Markdown page per benchmark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mean(cells: Sequence[dict[str, Any]], key: str) -> float | None:
 
 
 def facts(device: str) -> dict[str, Any]:
-    """Say what was measured, on what."""
+    """Return versions and machine."""
     return {
         "versions": {name: version(name) for name in ("riata", "lassonet", "torch", "numpy", "scikit-learn")},
         "python": platform.python_version(),

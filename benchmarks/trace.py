@@ -1,4 +1,4 @@
-"""Watch riata from outside while it fits: how fast the dense model gets good, and how much work is done in all."""
+"""Trace riata while it fits: when the dense model is trained, and how much work is done in all."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from riata.solver.descent import Descent
 from riata.solver.problem import Evaluation
 from riata.solver.solve import Solution, Solver
 
-_CLOSE = 1.01  # of its best validation loss: from there on the dense model counts as trained
-
 
 class Trace:
-    """What one fit did."""
+    """Evaluations and solutions of one fit."""
 
     def __init__(self, device: str):
         self._device = device
         self._start = now(device)
-        self._dense: list[tuple[float, float]] = []  # seconds and validation loss on the way to the dense model
+        self._dense: list[tuple[float, float]] = []  # seconds and validation loss while the dense model is trained
         self._n_solved = 0
-        self.passes = 0  # on trials and on points gone back on as well
+        self.n_iters = 0  # on trial points and rejected points as well
         self.work = Work()
 
     @property
@@ -37,38 +35,38 @@ class Trace:
     def dense_seconds(self) -> float:
         """From the start until the validation loss of the dense model is within 1 % of the best it reaches."""
         best = min(loss for _, loss in self._dense)
-        return next(seconds for seconds, loss in self._dense if loss <= best * _CLOSE)
+        return next(seconds for seconds, loss in self._dense if loss <= best * 1.01)
 
-    def looked(self, look: Evaluation) -> None:
-        """Note what a descent saw, as long as it is that of the dense model."""
+    def evaluated(self, evaluation: Evaluation) -> None:
+        """Record an evaluation of the dense model; ignore later ones."""
         if self._n_solved == 0:
-            loss = look.loss if look.val_loss is None else look.val_loss
+            loss = evaluation.loss if evaluation.val_loss is None else evaluation.val_loss
             self._dense.append((self.seconds, float(loss[0])))
 
     def solved(self, solver: Solver, start: Weights, solution: Solution) -> None:
-        """Note the passes that a solution took, and that they were over the features of its start."""
-        passes = int(solution.n_iters.max())
+        """Record the iterations of a solution, which were over the features of its start."""
+        n_iters = int(solution.n_iters.max())
         n_features = int(solver.problem.selected(start.rows).any(0).sum())
         self._n_solved += 1
-        self.passes += passes
-        self.work += Work.of(solver.problem, n_features, passes, solver.batch_size)
+        self.n_iters += n_iters
+        self.work += Work.of(solver.problem, n_features, n_iters, solver.batch_size)
 
 
 @contextmanager
-def watched(device: str) -> Iterator[Trace]:
-    """Watch every look and every solution inside the block."""
+def traced(device: str) -> Iterator[Trace]:
+    """Trace every evaluation and every solution inside the block."""
     trace = Trace(device)
     evaluate, minimise = Descent.evaluate, Solver.minimise
 
-    def watched_look(descent: Descent) -> tuple[Evaluation, Any]:
-        seen = evaluate(descent)
-        trace.looked(seen[0])
-        return seen
+    def traced_evaluate(descent: Descent) -> tuple[Evaluation, Any]:
+        found = evaluate(descent)
+        trace.evaluated(found[0])
+        return found
 
-    def watched_minimise(solver: Solver, start: Weights, *args, **kwargs) -> Solution:
+    def traced_minimise(solver: Solver, start: Weights, *args, **kwargs) -> Solution:
         solution = minimise(solver, start, *args, **kwargs)
         trace.solved(solver, start, solution)
         return solution
 
-    with patch.object(Descent, "evaluate", watched_look), patch.object(Solver, "minimise", watched_minimise):
+    with patch.object(Descent, "evaluate", traced_evaluate), patch.object(Solver, "minimise", traced_minimise):
         yield trace

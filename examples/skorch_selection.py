@@ -1,4 +1,4 @@
-"""A skorch estimator that selects its inputs: one callback, no change to the loop.
+"""A skorch estimator that selects its inputs: one callback, no change to the training loop.
 
     pip install skorch; python examples/skorch_selection.py
 
@@ -34,7 +34,7 @@ class Model(nn.Module):
 class Select(Callback):
     """Penalise the inputs while the network is trained."""
 
-    def __init__(self, penalty: float, M: float = 10.0):  # skorch takes a name that ends in _ for a fitted attribute
+    def __init__(self, penalty: float, M: float = 10.0):  # in skorch names that end in _ are fitted attributes
         self.penalty, self.M = penalty, M
 
     def on_train_begin(self, net, **kwargs):
@@ -42,12 +42,12 @@ class Select(Callback):
         self.attached_ = Attached(net.module_, self.penalty, self.M, net.optimizer_)
 
     def on_train_end(self, net, **kwargs):
-        """Leave the optimizer alone, should training go on some day."""
+        """Remove the hook, in case training continues."""
         self.attached_.remove()
 
 
 def main(max_epochs: int = 60) -> tuple[float, int]:
-    """Train on all rows, and score by cross-validation."""
+    """Score by cross-validation, and train on all samples."""
     torch.manual_seed(0)
     X, y = load_breast_cancer(return_X_y=True)
     net = NeuralNetBinaryClassifier(
@@ -64,7 +64,7 @@ def main(max_epochs: int = 60) -> tuple[float, int]:
     accuracy = float(cross_val_score(pipeline, X, y, cv=3).mean())
     pipeline.fit(X, y)
     n_selected = int(net.module_.input.selected.sum())
-    print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs used on all rows")
+    print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs selected on all samples")
     return accuracy, n_selected
 
 

@@ -1,4 +1,4 @@
-"""The same torch loop without and with riata: three lines make it select its inputs.
+"""The same torch loop without and with riata: three lines add the selection of inputs.
 
     python examples/torch_loop.py
 
@@ -36,7 +36,7 @@ class Sparse(Plain):
 
     def forward(self, x):
         skip, hidden = self.input(x)
-        return skip + self.rest(hidden)  # (2) what comes out of it goes two ways
+        return skip + self.rest(hidden)  # (2) add the skip connection to the output
 
 
 def train(model, lambda_=None):
@@ -52,12 +52,12 @@ def train(model, lambda_=None):
 
 
 def main() -> None:
-    """Train both, and say what the sparse one uses."""
+    """Train both, and print which inputs the sparse one selects."""
     print(f"plain: training error {train(Plain()):.3f} with all 20 inputs")
     model = Sparse()
     error = train(model, lambda_=10.0)
-    chosen = [name for name, used in zip(names, model.input.selected.tolist(), strict=True) if used]
-    print(f"sparse: training error {error:.3f} with {len(chosen)} inputs: {', '.join(chosen)}")
+    selected = [name for name, used in zip(names, model.input.selected.tolist(), strict=True) if used]
+    print(f"sparse: training error {error:.3f} with {len(selected)} inputs: {', '.join(selected)}")
 
 
 if __name__ == "__main__":

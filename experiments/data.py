@@ -80,7 +80,7 @@ def load(name: str) -> Data:
         n_classes = _ACTIVITIES if name == STAND_IN else None
         source = "activity" if name == OTHER_ACTIVITY else name
         X, y = datasets.load(source, folder=folder(), n_classes=n_classes, return_X_y=True)
-    expected = datasets.PAPER_ACTIVITY_ROWS
+    expected = datasets.N_PAPER_ACTIVITY
     if name == "activity" and len(X) != expected:  # never beside the paper's numbers
         raise ValueError(f"activity has {expected:,} rows in the paper, {len(X):,} here: use --data {OTHER_ACTIVITY}")
     return Data(name, X.astype(np.float32), y)

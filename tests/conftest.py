@@ -1,4 +1,4 @@
-"""Small problems shared by the tests of the core."""
+"""Small problems shared by the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from riata.solver.descent import Descent
 from riata.solver.kernels import bind, plain
 from riata.solver.problem import Problem
 
-FORMS = [pytest.param(bind, id="compiled"), pytest.param(lambda state: partial(plain.advance, state), id="plain")]
+FORMS = [pytest.param(bind, id="compiled"), pytest.param(lambda state: partial(plain.update, state), id="plain")]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def seeded() -> None:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """A stream of its own for each test: what others draw, and in which order they run, changes nothing."""
+    """A generator for each test: what others draw, and in which order they run, changes nothing."""
     return np.random.default_rng(1)
 
 
@@ -66,21 +66,23 @@ def matrices_of(network: Network, upper: torch.Tensor) -> torch.Tensor:
     return torch.cat(entries, -1)
 
 
-def enter(descent: Descent, weights: Weights, lambda_: float | list[float], active: torch.Tensor | None = None) -> None:
-    """Start a descent that has no past, with all features in play unless told otherwise."""
+def start_descent(
+    descent: Descent, weights: Weights, lambda_: float | list[float], active: torch.Tensor | None = None
+) -> None:
+    """Start a new descent, with all features active unless told otherwise."""
     state, R = descent.state, descent.problem.n_replicas
     moments = Weights(*(torch.zeros_like(m) for m in state.moments))
     lambda_ = torch.as_tensor(lambda_, dtype=weights.rows.dtype, device=weights.rows.device).expand(R)
     active = torch.ones_like(state.active) if active is None else active
-    price = descent.problem.lambdas(lambda_, weights.rows)
-    descent.enter(weights, moments, torch.ones_like(state.scale), active, price)
+    lambdas = descent.problem.lambdas(lambda_, weights.rows)
+    descent.start(weights, moments, torch.ones_like(state.scale), active, lambdas)
 
 
 def gradient_of(problem: Problem, weights: Weights) -> Weights:
-    """Gradient of the loss by all parameters, as the updates of a descent see it."""
+    """Gradient of the loss by all parameters, as the updates of a descent use it."""
     descent, seen = Descent(problem, 1e-3), []
-    enter(descent, weights, 0.0)
-    descent._advance = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
+    start_descent(descent, weights, 0.0)
+    descent._update = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
     descent.run(1)
     return seen[0]
 

@@ -1,4 +1,4 @@
-"""Laws of the hierarchical proximal operator, checked against a brute force that shares nothing with it."""
+"""Laws of the hierarchical proximal operator, compared with a brute force that shares no code with it."""
 
 from __future__ import annotations
 
@@ -53,37 +53,37 @@ class Problem:
 
     @cached_property
     def member(self) -> Array:
-        """Indicator of the rows of each unit, (d, G)."""
+        """Indicator of the features of each group, (d, G)."""
         ids = np.arange(self.skip.shape[-2]) if self.groups is None else self.groups
         return (ids[:, None] == np.unique(ids)).astype(float)
 
-    def per_unit(self, rows: Array) -> Array:
-        """Add up over a unit's entries: (..., d, width) -> (..., G)."""
+    def per_group(self, rows: Array) -> Array:
+        """Add up over a group's entries: (..., d, width) -> (..., G)."""
         return rows.sum(-1) @ self.member
 
-    def of_unit(self, parameter: Array) -> Array:
-        """Turn a parameter as handed over into one number per unit, (..., G)."""
+    def of_group(self, parameter: Array) -> Array:
+        """Turn a parameter as handed over into one number per group, (..., G)."""
         per_row = np.broadcast_to(parameter, self.skip.shape[:-1])
         return per_row[..., self.member.argmax(0)]
 
-    def of_row(self, per_unit: Array) -> Array:
-        """Give each row its unit's number: (..., G) -> (..., d, 1)."""
-        return (per_unit @ self.member.T)[..., None]
+    def of_feature(self, per_group: Array) -> Array:
+        """Give each feature its group's number: (..., G) -> (..., d, 1)."""
+        return (per_group @ self.member.T)[..., None]
 
     def bound(self, skip: Array) -> Array:
-        """Largest size allowed in ``first`` next to ``skip``, M‖b‖, per row."""
-        return self.of_row(self.of_unit(self.M) * np.sqrt(self.per_unit(skip**2)))
+        """Largest size allowed in ``first`` next to ``skip``, M‖b‖, per feature."""
+        return self.of_feature(self.of_group(self.M) * np.sqrt(self.per_group(skip**2)))
 
     @property
     def scale(self) -> Array:
-        """Objective at zero, ½(‖v‖² + ‖u‖²), per unit."""
-        return 0.5 * (self.per_unit(self.skip**2) + self.per_unit(self.first**2))
+        """Objective at zero, ½(‖v‖² + ‖u‖²), per group."""
+        return 0.5 * (self.per_group(self.skip**2) + self.per_group(self.first**2))
 
     def objective(self, skip: Array, first: Array) -> Array:
-        """Objective per unit, the constraint aside."""
-        distance = self.per_unit((self.skip - skip) ** 2) + self.per_unit((self.first - first) ** 2)
-        norm = np.sqrt(self.per_unit(skip**2))
-        penalty = self.of_unit(self.lambda_) * norm + self.of_unit(self.lambda_bar) * self.per_unit(np.abs(first))
+        """Objective per group, the constraint aside."""
+        distance = self.per_group((self.skip - skip) ** 2) + self.per_group((self.first - first) ** 2)
+        norm = np.sqrt(self.per_group(skip**2))
+        penalty = self.of_group(self.lambda_) * norm + self.of_group(self.lambda_bar) * self.per_group(np.abs(first))
         return 0.5 * distance + penalty
 
     def profile(self) -> Callable[[Array], Array]:
@@ -91,23 +91,23 @@ class Problem:
 
         Convex in β, because the problem is jointly convex in β and the sizes of ``first``.
         """
-        v, u = np.sqrt(self.per_unit(self.skip**2)), np.abs(self.first)
-        lambda_, M = self.of_unit(self.lambda_), self.of_unit(self.M)
-        bar = self.of_row(self.of_unit(self.lambda_bar))
+        v, u = np.sqrt(self.per_group(self.skip**2)), np.abs(self.first)
+        lambda_, M = self.of_group(self.lambda_), self.of_group(self.M)
+        bar = self.of_feature(self.of_group(self.lambda_bar))
         free = np.maximum(u - bar, 0)
 
         def at(beta: Array) -> Array:
-            size = np.minimum(free, self.of_row(M * beta))
-            return 0.5 * (v - beta) ** 2 + lambda_ * beta + self.per_unit(0.5 * (u - size) ** 2 + bar * size)
+            size = np.minimum(free, self.of_feature(M * beta))
+            return 0.5 * (v - beta) ** 2 + lambda_ * beta + self.per_group(0.5 * (u - size) ** 2 + bar * size)
 
         return at
 
     def brute_force(self) -> Array:
-        """Least objective of each unit, by ternary search on the profile."""
+        """Least objective of each group, by ternary search on the profile."""
         profile = self.profile()
         low = np.zeros_like(self.scale)
         # The derivative of the profile is at least β − ‖v‖ − M‖u‖₁, so the minimiser is not beyond its root.
-        high = np.sqrt(self.per_unit(self.skip**2)) + self.of_unit(self.M) * self.per_unit(np.abs(self.first))
+        high = np.sqrt(self.per_group(self.skip**2)) + self.of_group(self.M) * self.per_group(np.abs(self.first))
         at_zero = profile(low)
         for _ in range(80):  # (2/3)^80 = 8e-15, and the gap is quadratic in it
             third = (high - low) / 3
@@ -129,19 +129,19 @@ HIERARCHY = st.sampled_from([0.0, 1.0, 10.0]) | st.floats(2**-10, 2**10, width=3
 
 @st.composite
 def parameters(draw: st.DrawFn, values: st.SearchStrategy[float], lead: tuple[int, ...], ids: Array) -> Array:
-    """One number, one number per replica, or one number per unit."""
-    kind = draw(st.sampled_from(["number", "replica", "unit"]))
+    """One number, one number per replica, or one number per group."""
+    kind = draw(st.sampled_from(["number", "replica", "group"]))
     if kind == "number":
         return np.asarray(draw(values))
     if kind == "replica":
         return draw(arrays(float, (*lead, 1), elements=values))
-    per_unit = draw(arrays(float, (*lead, len(ids)), elements=values))
-    return per_unit[..., np.unique(ids, return_inverse=True)[1]]
+    per_group = draw(arrays(float, (*lead, len(ids)), elements=values))
+    return per_group[..., np.unique(ids, return_inverse=True)[1]]
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Any call: with and without replicas, groups, zero rows, and from one entry to a few dozen."""
+    """Any call: with and without replicas, groups, zero weights, and from one entry to a few dozen."""
     d, o, k = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 6))
     lead = draw(st.sampled_from([(), (1,), (2,)]))
     grouping = draw(st.sampled_from(["none", "all together", "any"]))
@@ -180,10 +180,10 @@ def test_no_brute_force_finds_a_lower_objective(problem: Problem) -> None:
 @pytest.mark.parametrize("M", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("groups", [None, np.arange(60) // 4])
 @pytest.mark.parametrize("spread", [0.01, 1.0, 10.0])
-def test_no_brute_force_finds_a_lower_objective_on_long_rows_of_any_spread(
+def test_no_brute_force_finds_a_lower_objective_with_many_units_of_any_spread(
     spread: float, groups: Array | None, M: float
 ) -> None:
-    # Sizes over many orders of magnitude, or all nearly tied, are where a root finder needs the most passes.
+    # Sizes over many orders of magnitude, or all nearly tied, are where a root finder needs the most steps.
     rng = np.random.default_rng(0)
     skip, first = rng.standard_normal((60, 2)), np.exp(spread * rng.standard_normal((60, 400)))
     problem = Problem(skip, first, np.asarray(0.5), np.asarray(M), np.asarray(0.0), groups)
@@ -199,7 +199,7 @@ def test_no_feasible_point_nearby_or_far_has_a_lower_objective(problem: Problem,
     least = problem.objective(skip, first)
     rng = np.random.default_rng(seed)
     for size in (1e-6, 1e-3, 1e-1, 1, 10):
-        step = size * np.sqrt(problem.of_row(problem.scale))
+        step = size * np.sqrt(problem.of_feature(problem.scale))
         near = skip + step * rng.standard_normal(skip.shape)
         bound = problem.bound(near)
         feasible = np.clip(first + step * rng.standard_normal(first.shape), -bound, bound)
@@ -221,8 +221,8 @@ def test_float32_stays_float32_and_is_close_to_float64(problem: Problem) -> None
     skip, first = problem.solve(torch.float32)
     exact_skip, exact_first = problem.solve(torch.float64)
     # A sum over at most 36 entries, in units of the data and the thresholds it is compared with.
-    size = np.sqrt(2 * problem.scale) + problem.of_unit(problem.lambda_) + problem.of_unit(problem.lambda_bar)
-    slack = 64 * np.finfo(np.float32).eps * problem.of_row(size)
+    size = np.sqrt(2 * problem.scale) + problem.of_group(problem.lambda_) + problem.of_group(problem.lambda_bar)
+    slack = 64 * np.finfo(np.float32).eps * problem.of_feature(size)
     assert (np.abs(skip - exact_skip) <= slack).all()
     assert (np.abs(first - exact_first) <= slack).all()
 
@@ -242,7 +242,7 @@ def test_scaling_the_data_and_the_thresholds_scales_the_answer(problem: Problem,
 def test_signs_and_directions_of_the_input_are_kept(problem: Problem) -> None:
     skip, first = problem.solve()
     assert (first * problem.first >= 0).all()
-    has_direction = problem.of_row(problem.per_unit(problem.skip**2)) > 0
+    has_direction = problem.of_feature(problem.per_group(problem.skip**2)) > 0
     assert (skip * problem.skip >= 0).all()
     assert (skip[np.broadcast_to(has_direction & (problem.skip == 0), skip.shape)] == 0).all()
 
@@ -266,27 +266,27 @@ def test_the_input_is_not_changed(problem: Problem) -> None:
 def test_with_M_zero_it_is_the_group_soft_threshold(problem: Problem) -> None:
     lasso = replace(problem, M=np.zeros(()))
     skip, first = lasso.solve()
-    norm = np.sqrt(lasso.per_unit(lasso.skip**2))
-    threshold = lasso.of_unit(lasso.lambda_)
+    norm = np.sqrt(lasso.per_group(lasso.skip**2))
+    threshold = lasso.of_group(lasso.lambda_)
     factor = np.maximum(norm - threshold, 0) / np.where(norm > 0, norm, 1)
-    np.testing.assert_allclose(skip, lasso.of_row(factor) * lasso.skip, rtol=0, atol=1e-14 * (1 + norm.max()))
+    np.testing.assert_allclose(skip, lasso.of_feature(factor) * lasso.skip, rtol=0, atol=1e-14 * (1 + norm.max()))
     assert (first == 0).all()
 
 
 @law(100)
 @given(problems())
-def test_with_lambda_zero_the_answer_is_a_projection_that_stays_put(problem: Problem) -> None:
+def test_with_lambda_zero_it_is_a_projection(problem: Problem) -> None:
     free = replace(problem, lambda_=np.zeros(()), lambda_bar=np.zeros(()))
     skip, first = free.solve()
     once = replace(free, skip=skip, first=first)
-    size = np.sqrt(2 * once.of_row(once.scale))
+    size = np.sqrt(2 * once.of_feature(once.scale))
     for again, before in zip(once.solve(), (once.skip, once.first), strict=True):
         assert (np.abs(again - before) <= 1e-13 * size).all()
 
 
 @law(100)
 @given(problems())
-def test_one_group_with_all_features_is_one_feature_with_their_rows_stacked(problem: Problem) -> None:
+def test_one_group_with_all_features_is_one_feature_with_their_weights_stacked(problem: Problem) -> None:
     skip, first = torch.tensor(problem.skip), torch.tensor(problem.first)
     together = hier_prox(skip, first, lambda_=1.0, M=2.0, groups=torch.zeros(skip.shape[-2], dtype=torch.long))
     stacked = hier_prox(skip.flatten(-2).unsqueeze(-2), first.flatten(-2).unsqueeze(-2), lambda_=1.0, M=2.0)
@@ -320,13 +320,13 @@ def test_a_number_per_replica_equals_separate_calls(parameter: str) -> None:
     together = hier_prox(skip, first, **(common | {parameter: values.unsqueeze(-1)}), groups=groups)
     for r, value in enumerate(values):
         alone = hier_prox(skip[r], first[r], **(common | {parameter: float(value)}), groups=groups)
-        # Other replicas may ask for one more pass, which moves an answer by a few roundings.
+        # Other replicas may need one more step, which changes an answer by a few roundings.
         torch.testing.assert_close((together[0][r], together[1][r]), alone, rtol=1e-13, atol=1e-14)
 
 
 @law(100)
 @given(arrays(float, (3, 4), elements=ENTRY), st.integers(1, 3))
-def test_a_zero_skip_row_brought_in_by_first_always_takes_the_first_output(first: Array, o: int) -> None:
+def test_zero_skip_weights_that_become_positive_are_those_of_the_first_output(first: Array, o: int) -> None:
     skip, rows = torch.zeros(3, o, dtype=torch.float64), torch.tensor(first)
     answer, bounded = hier_prox(skip, rows, lambda_=1.0, M=2.0)
     again, _ = hier_prox(skip, rows, lambda_=1.0, M=2.0)
@@ -354,7 +354,7 @@ def test_zero_stays_zero(lambda_: float, M: float) -> None:
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("o", [1, 2])
 @pytest.mark.parametrize("exponent", [0.2, 0.5, 0.55, 0.9, 1.0, 1.02])
-def test_a_vanishing_skip_row_gives_the_right_norm_and_never_nan(
+def test_vanishing_skip_weights_give_the_right_norm_and_never_nan(
     exponent: float, o: int, grouped: bool, dtype: torch.dtype
 ) -> None:
     # From small to where the square, then the reciprocal, then the number itself leaves the range of the dtype.
@@ -370,7 +370,7 @@ def test_a_vanishing_skip_row_gives_the_right_norm_and_never_nan(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("M", [0.0, 1.0])
 @pytest.mark.parametrize("exponent", [0.2, 0.4, 0.45, 0.9])
-def test_a_tiny_feasible_row_is_left_alone_whatever_its_sign(exponent: float, M: float, dtype: torch.dtype) -> None:
+def test_tiny_feasible_weights_do_not_change_whatever_their_sign(exponent: float, M: float, dtype: torch.dtype) -> None:
     skip = torch.tensor([[1.0], [-1.0]], dtype=dtype) * torch.finfo(dtype).tiny ** exponent
     answer, _ = hier_prox(skip, torch.zeros(2, 3, dtype=dtype), lambda_=0.0, M=M)
     assert torch.equal(answer, skip)
@@ -404,7 +404,7 @@ def call(**changes: Any) -> None:
         {"skip": torch.ones(3, 2, dtype=torch.long), "first": torch.ones(3, 4, dtype=torch.long)},
     ],
 )
-def test_rows_that_do_not_match_raise_and_name_skip_and_first(changes: dict[str, Any]) -> None:
+def test_weights_that_do_not_match_raise_and_name_skip_and_first(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="skip and first must"):
         call(**changes)
 
@@ -439,13 +439,13 @@ def test_groups_of_the_wrong_length_raise_and_are_named(ids: list[object]) -> No
 
 
 def weighted(v: Array, u: Array, a: Array, d: Array, lambda_: float, M: float, b: Array) -> Array:
-    """Objective at b, (..., o), with the best first row for it."""
+    """Objective at b, (..., o), with the best first weights for it."""
     norm = np.linalg.norm(b, axis=-1)
     W = np.clip(u, -M * norm[..., None], M * norm[..., None])
     return (a * (v - b) ** 2).sum(-1) / 2 + (d * (u - W) ** 2).sum(-1) / 2 + lambda_ * norm
 
 
-def per_row(value: float, n: int) -> torch.Tensor:
+def per_feature(value: float, n: int) -> torch.Tensor:
     return torch.full((n,), value, dtype=torch.float64)
 
 
@@ -464,10 +464,10 @@ sizes = st.floats(0.05, 20.0) | st.sampled_from([0.2, 1.0])  # some of them equa
     st.floats(0, 5),
     st.sampled_from([0.0, 0.1, 1.0, 10.0]),
 )
-def test_with_a_step_for_every_entry_nothing_found_by_force_is_better(of_skip, of_first, lambda_, M):
+def test_with_a_step_for_every_entry_no_random_point_is_better(of_skip, of_first, lambda_, M):
     (v, skip_steps), (u, first_steps) = of_skip, of_first
     tensors = [torch.from_numpy(array)[None] for array in (v, u, skip_steps, first_steps)]
-    b, W = prox_entries(tensors[0], tensors[1], (tensors[2], tensors[3]), per_row(lambda_, 1), per_row(M, 1))
+    b, W = prox_entries(tensors[0], tensors[1], (tensors[2], tensors[3]), per_feature(lambda_, 1), per_feature(M, 1))
     b, W = b[0].numpy(), W[0].numpy()
     bound = M * np.linalg.norm(b)
     assert (np.abs(W) <= bound * (1 + 1e-9) + 1e-12).all()
@@ -491,7 +491,7 @@ def test_with_a_step_for_every_entry_nothing_found_by_force_is_better(of_skip, o
 def test_with_one_step_for_all_entries_it_is_the_operator(skip, first, step, lambda_, M):
     v, u = torch.from_numpy(skip), torch.from_numpy(first)
     steps = torch.full_like(v, step), torch.full_like(u, step)
-    found = prox_entries(v, u, steps, per_row(lambda_, 3), per_row(M, 3))
+    found = prox_entries(v, u, steps, per_feature(lambda_, 3), per_feature(M, 3))
     expected = hier_prox(v, u, lambda_=step * lambda_, M=M)
     norms = [rows.norm(dim=-1) for rows in (found[0], expected[0])]  # where skip is zero, directions are free
     torch.testing.assert_close(norms[0], norms[1], atol=1e-9, rtol=1e-9)

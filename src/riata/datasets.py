@@ -1,8 +1,8 @@
 """The data sets of the paper by name: from a folder of files, or from OpenML into a cache.
 
-Files are compressed NumPy archives with ``X`` and ``y`` (or ``time`` and ``event``). They are looked for in ``folder``, or
-else in the folder that the environment variable ``RIATA_DATA`` names, and then in the cache (``$XDG_CACHE_HOME/riata`` or
-``~/.cache/riata``), where what was fetched from OpenML is kept. Every file is checked against its checksum.
+Files are compressed NumPy archives with ``X`` and ``y`` (or ``time`` and ``event``). They are read from ``folder``, or
+else from the folder that the environment variable ``RIATA_DATA`` names, or else from the cache (``$XDG_CACHE_HOME/riata`` or
+``~/.cache/riata``), where data sets from OpenML are stored. Every file is verified against its checksum.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from sklearn.datasets import fetch_openml
 
 __all__ = ["NAMES", "Dataset", "load"]
 
-_ROWS = slice(None)
 _TRAIN, _TEST = slice(None, 60_000), slice(60_000, None)  # OpenML holds both parts of (Fashion-)MNIST in one table
-_TAKEN = frozenset({"X", "y", "time", "event", "feature_names", "target_names"})
 
 
 class _Source(NamedTuple):
@@ -30,9 +28,9 @@ class _Source(NamedTuple):
 
     description: str
     sha256: str | None = None  # of NAME.npz; None: no such file is known
-    file: str | None = None  # where it is not NAME.npz
+    file: str | None = None  # if it is not NAME.npz
     openml: tuple[str, int] | None = None  # name and version there
-    rows: slice = _ROWS  # the part of the table at OpenML
+    samples: slice = slice(None)  # the part of the table at OpenML
 
 
 _SOURCES = {
@@ -52,18 +50,18 @@ _SOURCES = {
         "MNIST, test part, 10,000 x 784, 10 classes, pixels 0 to 255",
         "96ec6a9c413a1e20a45398cb23275e33c439c12ee65564d4b8ff0a0ef4d64f14",
         openml=("mnist_784", 1),
-        rows=_TEST,
+        samples=_TEST,
     ),
     "fashion_mnist": _Source(
         "Fashion-MNIST, training part, 60,000 x 784, 10 classes, pixels 0 to 255",
         openml=("Fashion-MNIST", 1),
-        rows=_TRAIN,
+        samples=_TRAIN,
     ),
     "fashion_mnist_10k": _Source(
         "Fashion-MNIST, test part, 10,000 x 784, 10 classes, pixels 0 to 255",
         "8ec252feec84770162e616c2fa14cdd4a91d9a5639865467f62e161e96287d92",
         openml=("Fashion-MNIST", 1),
-        rows=_TEST,
+        samples=_TEST,
     ),
     "isolet": _Source(
         "ISOLET (UCI), spoken letters, 7,797 x 617, 26 classes; extra: part (1 to 5; the official test part is 5)",
@@ -80,7 +78,7 @@ _SOURCES = {
         "d4f147c6799dc8cb3d38368c1a152bf40d14d413e0f271b7e293fea085b0d498",
     ),
     "boston": _Source(
-        "Boston housing, 506 x 13, regression on MEDV; extra: cmedv (MEDV corrected in 8 rows)",
+        "Boston housing, 506 x 13, regression on MEDV; extra: cmedv (MEDV corrected in 8 samples)",
         "bbc98dbeabb41d4a4079e10f2d9940e588c8efe11d63c759c5fd416f158f0a07",
         openml=("boston", 1),
     ),
@@ -102,25 +100,25 @@ _SOURCES = {
     ),
 }
 NAMES = tuple(_SOURCES)
-PAPER_ACTIVITY_ROWS = 5_744  # of the set that the paper calls Activity
+N_PAPER_ACTIVITY = 5_744  # samples of the set that the paper calls Activity
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set as its source gives it: no scaling, no imputation, no shuffling.
+    """A data set as its source provides it, without scaling, imputation or shuffling.
 
     Attributes
     ----------
     name, description : str
-        What it is.
+        Its name in ``riata.datasets.NAMES``, and its title with source, size and extra arrays.
     X : array of shape (n_samples, n_features)
         Missing values are NaN.
     y : array of shape (n_samples,)
         Classes 0, 1, …; the target of a regression; or, for survival, a structured array with fields ``event`` and ``time``.
     feature_names, target_names : array of str, or None
-        Names of the columns and of the classes, where they are known.
+        Names of the columns and of the classes, if they are known.
     extra : mapping
-        Other arrays with one entry per row, such as ``mouse``.
+        Other arrays with one entry per sample, such as ``mouse``.
     """
 
     name: str
@@ -158,11 +156,11 @@ def load(
     name : str
         One of ``riata.datasets.NAMES``.
     folder : path, optional
-        Where the files are; the folder that ``RIATA_DATA`` names by default.
+        Folder of the files; by default the one that ``RIATA_DATA`` names.
     n_classes : int, optional
-        Keep the rows of the first so many classes only: 6 leaves the activities of ``activity_hapt_subset``.
+        Keep only the samples of the first so many classes: 6 keeps the activities of ``activity_hapt_subset``.
     return_X_y : bool, default=False
-        Return two arrays in place of a :class:`Dataset`.
+        Return two arrays instead of a :class:`Dataset`.
 
     Returns
     -------
@@ -171,27 +169,28 @@ def load(
     Raises
     ------
     FileNotFoundError
-        If there is neither a file nor a way to fetch it; the message says what to do.
+        If there is no file and OpenML does not have it or cannot be reached; the message says what to do.
     """
     if name not in _SOURCES:
         raise ValueError(f"name must be one of {', '.join(NAMES)}; got {name!r}")
-    home = folder or os.environ.get("RIATA_DATA")
-    data = _activity(home) if name == "activity" else _dataset(name, _find(name, home))
+    folder = folder or os.environ.get("RIATA_DATA")
+    data = _activity(folder) if name == "activity" else _dataset(name, _find(name, folder))
     if n_classes is not None:
         data = _first_classes(data, n_classes)
     return (data.X, data.y) if return_X_y else data
 
 
-def _find(name: str, home: str | os.PathLike[str] | None) -> dict[str, NDArray[Any]]:
-    """Read the file of a data set, fetching it first where need be."""
+def _find(name: str, folder: str | os.PathLike[str] | None) -> dict[str, NDArray[Any]]:
+    """Read the file of a data set, or fetch it from OpenML into the cache and read it from there."""
     source = _SOURCES[name]
     file = source.file or f"{name}.npz"
-    if source.sha256 is not None and home is not None and (Path(home) / file).exists():
-        return _read(Path(home) / file, source.sha256)
-    kept = _cache() / f"openml_{name}.npz"
-    if not kept.exists():
-        _keep(kept, _from_openml(name, home))
-    return _read(kept, _beside(kept).read_text().strip() if _beside(kept).exists() else "missing")
+    if source.sha256 is not None and folder is not None and (Path(folder) / file).exists():
+        return _read(Path(folder) / file, source.sha256)
+    cached = _cache() / f"openml_{name}.npz"
+    if not cached.exists():
+        _store(cached, _from_openml(name, folder))
+    checksum = _checksum_file(cached)
+    return _read(cached, checksum.read_text().strip() if checksum.exists() else "missing")
 
 
 def _read(path: Path, expected: str) -> dict[str, NDArray[Any]]:
@@ -209,50 +208,50 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "riata"
 
 
-def _beside(path: Path) -> Path:
+def _checksum_file(path: Path) -> Path:
     return path.with_suffix(".sha256")
 
 
-def _keep(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an archive, and its checksum beside it; the archive gets its name last, so that half a file has none."""
+def _store(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write an archive and its checksum; the archive is renamed last, so that a file of its name is always complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{os.getpid()}_{path.name}")
-    np.savez_compressed(unfinished, **arrays)  # type: ignore[arg-type]  # the stubs take the names for allow_pickle
-    _beside(path).write_text(hashlib.sha256(unfinished.read_bytes()).hexdigest())
+    np.savez_compressed(unfinished, **arrays)  # type: ignore[arg-type]  # the stubs mistake the names for allow_pickle
+    _checksum_file(path).write_text(hashlib.sha256(unfinished.read_bytes()).hexdigest())
     unfinished.replace(path)
 
 
-def _from_openml(name: str, home: str | os.PathLike[str] | None) -> dict[str, NDArray[Any]]:
-    """Fetch a data set, in the form of the files."""
+def _from_openml(name: str, folder: str | os.PathLike[str] | None) -> dict[str, NDArray[Any]]:
+    """Fetch a data set, as the arrays of its file."""
     source = _SOURCES[name]
     if source.openml is None:
-        raise _missing(name, home, "OpenML does not have it")
+        raise _missing(name, folder, "OpenML does not have it")
     title, version = source.openml
     try:
         table = fetch_openml(title, version=version, as_frame=True, parser="auto")
-    except Exception as reason:  # no network, a proxy, a server that is down: all mean the same to the user
-        raise _missing(name, home, f"OpenML could not be reached ({reason})") from reason
-    numbers = table.data.iloc[source.rows].apply(lambda column: column.astype(np.float32))
+    except Exception as reason:  # no network, a proxy, a server that is down: the user can do the same about all
+        raise _missing(name, folder, f"OpenML could not be reached ({reason})") from reason
+    columns = table.data.iloc[source.samples].apply(lambda column: column.astype(np.float32))
     arrays: dict[str, NDArray[Any]] = {
-        "X": numbers.to_numpy(np.float32),
-        "feature_names": np.asarray(numbers.columns, dtype=str),
+        "X": columns.to_numpy(np.float32),
+        "feature_names": np.asarray(columns.columns, dtype=str),
     }
-    target = np.asarray(table.target.iloc[source.rows])
+    target = np.asarray(table.target.iloc[source.samples])
     if name == "boston":
         return {**arrays, "y": target.astype(np.float32)}
     labels = np.array([str(label).strip("'") for label in target])
-    if all(label.isdigit() for label in labels):  # "10" is a number here, and comes after "9"
+    if all(label.isdigit() for label in labels):  # sorted as numbers: "10" comes after "9"
         return {**arrays, "y": np.unique(labels.astype(int), return_inverse=True)[1]}
     names, codes = np.unique(labels, return_inverse=True)
     return {**arrays, "y": codes, "target_names": names}
 
 
-def _missing(name: str, home: str | os.PathLike[str] | None, reason: str) -> FileNotFoundError:
+def _missing(name: str, folder: str | os.PathLike[str] | None, reason: str) -> FileNotFoundError:
     source, file = _SOURCES[name], _SOURCES[name].file or f"{name}.npz"
     remedies = ["try again with an internet connection"] if source.openml else []
     where = "comes from OpenML only"
     if source.sha256 is not None:
-        where = f"{Path(home) / file} is not there" if home else f"RIATA_DATA is not set, so {file} was not looked for"
+        where = f"{Path(folder) / file} is not there" if folder else f"RIATA_DATA is not set, so {file} was not read"
         remedies.insert(0, f"set RIATA_DATA (or folder=) to a folder that holds {file}")
     return FileNotFoundError(f"{name}: {where}, and {reason}: {', or '.join(remedies)}")
 
@@ -263,6 +262,7 @@ def _dataset(name: str, arrays: Mapping[str, NDArray[Any]]) -> Dataset:
         y["event"], y["time"] = arrays["event"], arrays["time"]
     else:
         y = arrays["y"] if arrays["y"].dtype.kind == "f" else arrays["y"].astype(np.int64)
+    fields = {"X", "y", "time", "event", "feature_names", "target_names"}
     return Dataset(
         name,
         _SOURCES[name].description,
@@ -270,55 +270,53 @@ def _dataset(name: str, arrays: Mapping[str, NDArray[Any]]) -> Dataset:
         y,
         arrays.get("feature_names"),
         arrays.get("target_names"),
-        {key: array for key, array in arrays.items() if key not in _TAKEN},
+        {key: array for key, array in arrays.items() if key not in fields},
     )
 
 
 def _first_classes(data: Dataset, n_classes: int) -> Dataset:
     if data.y.dtype.kind != "i":
         raise ValueError(f"n_classes={n_classes}: {data.name} has no classes")
-    rows = data.y < n_classes
+    kept = data.y < n_classes
     names = None if data.target_names is None else data.target_names[:n_classes]
-    extra = {key: array[rows] for key, array in data.extra.items()}
-    return Dataset(data.name, data.description, data.X[rows], data.y[rows], data.feature_names, names, extra)
+    extra = {key: array[kept] for key, array in data.extra.items()}
+    return Dataset(data.name, data.description, data.X[kept], data.y[kept], data.feature_names, names, extra)
 
 
-def _activity(home: str | os.PathLike[str] | None) -> Dataset:
-    """Read the files as the UCI repository gives them: text tables for the training and the test part.
+def _activity(folder: str | os.PathLike[str] | None) -> Dataset:
+    """Read the files of the UCI repository: text tables of the training and the test part.
 
-    Two sets come in this form: the paper's (5,744 rows, "in Ambient Assisted Living") and the better known one of 10,299.
-    The description says which of them was found. There are no checksums: the files are the user's.
+    Two sets have this form: the paper's (5,744 samples, "in Ambient Assisted Living") and a better known one of 10,299. The
+    description says which of them was read. There are no checksums, because the user downloads the files.
     """
-    parts = {part: (_activity_file(home, "X", part), _activity_file(home, "y", part)) for part in ("train", "test")}
+    parts = {part: (_activity_file(folder, "X", part), _activity_file(folder, "y", part)) for part in ("train", "test")}
     found = {part: (_text(X), _text(y)[:, 0]) for part, (X, y) in parts.items() if X is not None and y is not None}
     if not found:
         raise FileNotFoundError(
             "activity: X_train.txt and y_train.txt (or final_X_train.txt and so on) of the UCI repository's Smartphone "
-            f"Dataset for Human Activity Recognition in Ambient Assisted Living are not in {home or 'RIATA_DATA'}. Get them "
+            f"Dataset for Human Activity Recognition in Ambient Assisted Living are not in {folder or 'RIATA_DATA'}. Get them "
             "there and set RIATA_DATA (or folder=) to the folder that holds them, or a folder activity/ with them; "
             "activity_hapt_subset is another, smaller set with the same features"
         )
     X = np.vstack([part[0] for part in found.values()])
     labels = np.concatenate([part[1] for part in found.values()])
     part = np.repeat(list(found), [len(part[1]) for part in found.values()])
-    whose = (
-        "the paper's set"
-        if len(X) == PAPER_ACTIVITY_ROWS
-        else f"not the paper's set, which has {PAPER_ACTIVITY_ROWS:,}"
-    )
-    description = f"{_SOURCES['activity'].description}; {len(X):,} rows: {whose}; extra: part"
+    origin = "the paper's set" if len(X) == N_PAPER_ACTIVITY else f"not the paper's set, which has {N_PAPER_ACTIVITY:,}"
+    description = f"{_SOURCES['activity'].description}; {len(X):,} samples: {origin}; extra: part"
     return Dataset("activity", description, X, np.unique(labels, return_inverse=True)[1], extra={"part": part})
 
 
-def _activity_file(home: str | os.PathLike[str] | None, letter: str, part: str) -> Path | None:
-    folders = [] if home is None else [Path(home), *(Path(home) / name for name in ("activity", "UCI HAR Dataset"))]
+def _activity_file(folder: str | os.PathLike[str] | None, letter: str, part: str) -> Path | None:
+    folders = (
+        [] if folder is None else [Path(folder), *(Path(folder) / name for name in ("activity", "UCI HAR Dataset"))]
+    )
     stems = (f"{letter}_{part}", f"{part}/{letter}_{part}", f"final_{letter}_{part}")
     files = (folder / f"{stem}.{kind}" for folder in folders for stem in stems for kind in ("txt", "csv"))
     return next((file for file in files if file.exists()), None)
 
 
 def _text(path: Path) -> NDArray[np.float32]:
-    """Read numbers between commas or blanks."""
+    """Read numbers separated by commas or blanks."""
     with path.open() as file:
         comma = "," in file.readline()
     return np.loadtxt(path, dtype=np.float32, delimiter="," if comma else None, ndmin=2)

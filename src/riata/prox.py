@@ -1,6 +1,6 @@
 """The hierarchical proximal operator: pure tensors in, tensors out.
 
-For one feature with skip row ``v`` and first-layer row ``u`` the operator solves
+For one feature with skip weights ``v`` and first-layer weights ``u`` the operator solves
 
     minimise  ½‖v − b‖² + ½‖u − W‖² + λ‖b‖₂ + λ̄‖W‖₁   subject to  ‖W‖∞ ≤ M‖b‖₂.
 
@@ -9,14 +9,14 @@ Everything follows from the single number β = ‖b‖₂, the root of
     χ(β) = β − (‖v‖ − λ) − M · Σ_k max(S_λ̄(|u_k|) − Mβ, 0),
 
 which is increasing, concave and piecewise linear. Newton's method started to the left of the root therefore climbs to it
-without overshooting and ends after finitely many passes over the row: no sorting, no division by M.
+without overshooting and ends after finitely many steps: no sorting, no division by M.
 
-With a step size of its own for every entry, as optimizers such as Adam have, squares are weighted by a_i = 1 / step of v_i and
-d_k = 1 / step of u_k. Of λ there is then left
+Where every entry has its own step size, as with optimizers such as Adam, and λ̄ = 0, squares are weighted by a_i = 1 / step of
+v_i and d_k = 1 / step of u_k. With
 
-    ρ(β) = λ − M · Σ_k d_k max(S_{λ̄/d_k}(|u_k|) − Mβ, 0),
+    ρ(β) = λ − M · Σ_k d_k max(|u_k| − Mβ, 0)
 
-b_i is a_i v_i β / z_i with z_i = a_i β + ρ(β), and β is the root of a power mean of the z_i, less one:
+b_i is a_i v_i β / z_i, where z_i = a_i β + ρ(β), and β is the root of a power mean of the z_i, less one:
 
     ψ(β) = (Σ_i (a_i v_i)² / z_i²)^(−1/2) − 1,
 
@@ -30,54 +30,52 @@ from torch import Tensor
 
 __all__ = ["Groups", "hier_prox", "prox_entries", "prox_rows"]
 
-
 _NEWTON = 100  # steps at most; a handful is usual
-_SHORT = 1e-5  # share of β² that is missing where an entry of zero has to make up for it; less is rounding
 
 
 class Groups:
-    """Which rows form one unit that enters and leaves together.
+    """Groups of features that enter and leave the model together.
 
-    ``Groups(None, d)`` is the trivial case of one row per unit, where reducing and spreading are the identity.
+    ``Groups(None, d)`` is the trivial case of one feature per group, where gather and scatter are the identity.
     """
 
-    def __init__(self, ids: Tensor | None, n_rows: int):
+    def __init__(self, ids: Tensor | None, n_features: int):
         self.index: Tensor | None = None
-        self.n_groups = n_rows
+        self.n_groups = n_features
         if ids is not None:
             labels, self.index = torch.unique(ids, return_inverse=True)
             self.n_groups = len(labels)
-            order = torch.arange(n_rows, device=ids.device)
-            first = torch.full((self.n_groups,), n_rows, device=ids.device)
-            self.leader = first.scatter_reduce(0, self.index, order, "amin")  # (G,) the first row of each group
+            order = torch.arange(n_features, device=ids.device)
+            beyond = torch.full((self.n_groups,), n_features, device=ids.device)
+            self.first = beyond.scatter_reduce(0, self.index, order, "amin")  # (G,) the first feature of each group
             self.sizes = torch.bincount(self.index)  # (G,)
 
-    def only(self, rows: Tensor) -> Groups:
-        """The same units on some of the rows, given by position; units must stay whole."""
-        return Groups(None if self.index is None else self.index[rows], len(rows))
+    def only(self, features: Tensor) -> Groups:
+        """The same groups for some of the features, given by position; a group must be kept or left out as a whole."""
+        return Groups(None if self.index is None else self.index[features], len(features))
 
-    def sum(self, per_row: Tensor) -> Tensor:
-        """Add up over the rows of each group: (..., d) -> (..., G)."""
+    def sum(self, per_feature: Tensor) -> Tensor:
+        """Add up over the features of each group: (..., d) -> (..., G)."""
         if self.index is None:
-            return per_row
-        zeros = per_row.new_zeros(*per_row.shape[:-1], self.n_groups)
-        return zeros.index_add(-1, self.index, per_row)
+            return per_feature
+        zeros = per_feature.new_zeros(*per_feature.shape[:-1], self.n_groups)
+        return zeros.index_add(-1, self.index, per_feature)
 
-    def mean(self, per_row: Tensor) -> Tensor:
-        """Average over the rows of each group: (..., d) -> (..., G)."""
-        return per_row if self.index is None else self.sum(per_row) / self.sizes
+    def mean(self, per_feature: Tensor) -> Tensor:
+        """Average over the features of each group: (..., d) -> (..., G)."""
+        return per_feature if self.index is None else self.sum(per_feature) / self.sizes
 
     def scatter(self, per_group: Tensor) -> Tensor:
-        """Give each row its group's value: (..., G) -> (..., d)."""
+        """Give each feature its group's value: (..., G) -> (..., d)."""
         return per_group if self.index is None else per_group[..., self.index]
 
-    def gather(self, per_row: Tensor) -> Tensor:
-        """Take the value of each group's first row: (..., d) -> (..., G)."""
-        return per_row if self.index is None else per_row[..., self.leader]
+    def gather(self, per_feature: Tensor) -> Tensor:
+        """Take the value of each group's first feature: (..., d) -> (..., G)."""
+        return per_feature if self.index is None else per_feature[..., self.first]
 
-    def norm(self, rows: Tensor) -> Tensor:
-        """Euclidean norm of the stacked rows of each group: (..., d, o) -> (..., G)."""
-        norm = rows.squeeze(-1).abs() if rows.shape[-1] == 1 else torch.linalg.vector_norm(rows, dim=-1)
+    def norm(self, weights: Tensor) -> Tensor:
+        """Euclidean norm of the weights of each group: (..., d, o) -> (..., G)."""
+        norm = weights.squeeze(-1).abs() if weights.shape[-1] == 1 else torch.linalg.vector_norm(weights, dim=-1)
         return norm if self.index is None else self.sum(norm.square()).sqrt()
 
 
@@ -92,7 +90,7 @@ def prox_rows(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Apply the operator to checked input; ``threshold``, ``M`` and ``lambda_bar`` are one number per group, (..., G).
 
-    Also returns β, which is a good ``guess`` for the next call when the rows change little in between.
+    Also returns β, which is a good ``guess`` for the next call when the weights change little in between.
     """
     size = first.abs()  # (..., d, K)
     if lambda_bar is not None:
@@ -125,14 +123,14 @@ def _root(size: Tensor, excess: Tensor, M: Tensor, groups: Groups, guess: Tensor
 
 
 def _with_norm(skip: Tensor, norm: Tensor, beta: Tensor, groups: Groups) -> Tensor:
-    """Rescale the skip rows to norm ``beta``; where the norm is lost to zero every direction will do and we take the first."""
-    tiny = torch.finfo(norm.dtype).tiny ** 0.5  # squares of smaller numbers are not to be trusted
+    """Rescale the skip weights to norm ``beta``; where the norm has vanished every direction will do and we take the first."""
+    tiny = torch.finfo(norm.dtype).tiny ** 0.5  # squares of smaller numbers underflow
     if not bool((norm < tiny).any()):
         return skip * groups.scatter(beta / norm).unsqueeze(-1)
-    lost = (norm < tiny) & (beta > norm)
-    scaled = skip * groups.scatter(beta / norm.masked_fill(lost | (norm == 0), 1)).unsqueeze(-1)
-    leaders = torch.arange(skip.shape[-2], device=skip.device) if groups.index is None else groups.leader
-    scaled[..., leaders, 0] = torch.where(lost, beta, scaled[..., leaders, 0])
+    vanished = (norm < tiny) & (beta > norm)
+    scaled = skip * groups.scatter(beta / norm.masked_fill(vanished | (norm == 0), 1)).unsqueeze(-1)
+    first = torch.arange(skip.shape[-2], device=skip.device) if groups.index is None else groups.first
+    scaled[..., first, 0] = torch.where(vanished, beta, scaled[..., first, 0])
     return scaled
 
 
@@ -142,45 +140,42 @@ def prox_entries(
     steps: tuple[Tensor, Tensor],
     lambda_: Tensor,
     M: Tensor,
-    lambda_bar: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Apply the operator where every entry has a step size of its own; ``lambda_`` and ``M`` are one number per row.
+    """Apply the operator where every entry has its own step size; ``lambda_`` and ``M`` are one number per feature.
 
     ``steps`` have the shapes of ``skip`` and ``first``. λ is meant before any step size.
     """
     a, d = steps[0].reciprocal(), steps[1].reciprocal()
     size = first.abs()
-    if lambda_bar is not None:
-        size = (size - lambda_bar.unsqueeze(-1) * steps[1]).clamp_min(0)
-    row = _Row(a, d, a * skip, size, lambda_, M)
-    beta = row.root()
+    weighted = _Weighted(a, d, a * skip, size, lambda_, M)
+    beta = weighted.root()
     bound = (M * beta).unsqueeze(-1)
-    return row.skip(beta), torch.copysign(torch.minimum(size, bound), first)
+    return weighted.skip(beta), torch.copysign(torch.minimum(size, bound), first)
 
 
-class _Row:
-    """One row per feature, with weights a and d of the squares; c = a v."""
+class _Weighted:
+    """The operator with weights a and d of the squares; c = a v. One problem per feature."""
 
     def __init__(self, a: Tensor, d: Tensor, c: Tensor, size: Tensor, lambda_: Tensor, M: Tensor):
         self.a, self.d, self.c, self.size, self.lambda_, self.M = a, d, c, size, lambda_, M
         self.least = a.amin(-1)
-        # The entry that comes to its limit first; of several the one with most to lose.
+        # The entry of v whose z_i is the smallest; of several the one with the largest a v.
         self.flattest = torch.where(a == self.least.unsqueeze(-1), c.abs(), -1.0).argmax(-1)
 
     def root(self) -> Tensor:
-        """Find β: from below, where each entry by itself, and all if they were as steep as the steepest, would have it."""
-        beta = self._climb(self.a.amax(-1), torch.linalg.vector_norm(self.c, dim=-1), torch.zeros_like(self.M))
+        """Find β by Newton's method, from the larger of two lower bounds: all a_i as large as the largest; one entry alone."""
+        beta = self._newton(self.a.amax(-1), torch.linalg.vector_norm(self.c, dim=-1), torch.zeros_like(self.M))
         if self.a.shape[-1] == 1:
             return beta
-        beta = self._climb(self.least, self.c.abs().gather(-1, self.flattest.unsqueeze(-1)).squeeze(-1), beta)
+        beta = self._newton(self.least, self.c.abs().gather(-1, self.flattest.unsqueeze(-1)).squeeze(-1), beta)
         for _ in range(_NEWTON):
-            rho, slope = self._left(beta)
+            rho, slope = self._rho(beta)
             z = (self.a * beta.unsqueeze(-1) + rho.unsqueeze(-1)).clamp_min(torch.finfo(beta.dtype).tiny)
             ratio = (self.c / z).square()
             total = ratio.sum(-1)
-            pull = (ratio / z * (self.a + slope.unsqueeze(-1))).sum(-1)
-            new = beta + (total - total.sqrt()) * total.sqrt() / pull  # −ψ / ψ′
-            new = torch.where(new > beta, new, beta)  # also where there is nothing to divide by
+            derivative = (ratio / z * (self.a + slope.unsqueeze(-1))).sum(-1)
+            new = beta + (total - total.sqrt()) * total.sqrt() / derivative  # −ψ / ψ′
+            new = torch.where(new > beta, new, beta)  # also where the division gives NaN
             done = new - beta <= 2 * torch.finfo(beta.dtype).eps * new
             beta = new
             if bool(done.all()):
@@ -188,29 +183,30 @@ class _Row:
         return beta
 
     def skip(self, beta: Tensor) -> Tensor:
-        """Return b of norm β; an entry of zero at its limit takes what the others leave."""
-        rho, _ = self._left(beta)
+        """Return b of norm β; where v_i and z_i are both zero, b_i takes what is missing to β."""
+        rho, _ = self._rho(beta)
         z = self.a * beta.unsqueeze(-1) + rho.unsqueeze(-1)
         tiny = torch.finfo(z.dtype).tiny
         b = self.c * beta.unsqueeze(-1) / z.clamp_min(tiny)
         at = self.flattest.unsqueeze(-1)
         others = b.scatter(-1, at, 0.0)
         rest = beta.square() - others.square().sum(-1)
-        lost = (self.c.abs().gather(-1, at).squeeze(-1) < tiny**0.5) & (rest > _SHORT * beta.square())
-        if bool(lost.any()):
-            b = torch.where(lost.unsqueeze(-1), others.scatter(-1, at, rest.clamp_min(0).sqrt().unsqueeze(-1)), b)
+        # A missing share of 1e-5 or less is rounding.
+        vanished = (self.c.abs().gather(-1, at).squeeze(-1) < tiny**0.5) & (rest > 1e-5 * beta.square())
+        if bool(vanished.any()):
+            b = torch.where(vanished.unsqueeze(-1), others.scatter(-1, at, rest.clamp_min(0).sqrt().unsqueeze(-1)), b)
         return b
 
-    def _left(self, beta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what is left of λ at β, ρ, and its slope."""
+    def _rho(self, beta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ρ(β) and its slope."""
         over = self.size - (self.M * beta).unsqueeze(-1)
         total = (self.d * over.clamp_min(0)).sum(-1)
         return self.lambda_ - self.M * total, self.M.square() * (self.d * (over > 0)).sum(-1)
 
-    def _climb(self, a: Tensor, level: Tensor, beta: Tensor) -> Tensor:
-        """Find where aβ + ρ(β) reaches a level, from the left or from beyond it."""
+    def _newton(self, a: Tensor, level: Tensor, beta: Tensor) -> Tensor:
+        """Find where aβ + ρ(β) reaches a level, from the left; return β itself if that is to the right."""
         for _ in range(_NEWTON):
-            rho, slope = self._left(beta)
+            rho, slope = self._rho(beta)
             new = torch.maximum(beta, beta + (level - a * beta - rho) / (a + slope))
             done = new - beta <= 2 * torch.finfo(beta.dtype).eps * new
             beta = new
@@ -239,9 +235,9 @@ def hier_prox(
     Parameters
     ----------
     skip : Tensor of shape (d, o) or (R, d, o)
-        One row per feature: its weights to the outputs. A leading axis holds replicas.
+        Weights of each feature to the outputs. A leading axis holds replicas.
     first : Tensor of shape (d, K) or (R, d, K)
-        One row per feature: its weights to the first hidden layer.
+        Weights of each feature to the first hidden layer.
     lambda_, M, lambda_bar : float or Tensor
         Thresholds and the hierarchy coefficient, non-negative and finite; they broadcast against ``skip.shape[:-1]``
         (one number per replica has shape (R, 1)).
@@ -279,21 +275,23 @@ def hier_prox(
         raise ValueError(f"skip and first must share a floating-point dtype; got {skip.dtype} and {first.dtype}")
     if groups is not None and tuple(groups.shape) != (skip.shape[-2],):
         raise ValueError(f"groups must hold one id per feature, shape ({skip.shape[-2]},); got {tuple(groups.shape)}")
-    unit = Groups(groups, skip.shape[-2])
-    threshold, hierarchy = _per_group("lambda_", lambda_, skip, unit), _per_group("M", M, skip, unit)
+    grouping = Groups(groups, skip.shape[-2])
+    threshold, hierarchy = _per_group("lambda_", lambda_, skip, grouping), _per_group("M", M, skip, grouping)
     hierarchy = hierarchy.clamp_max(1e-6 * torch.finfo(skip.dtype).max ** 0.5)  # its square must not overflow
-    return prox_rows(skip, first, threshold, hierarchy, unit, _per_group("lambda_bar", lambda_bar, skip, unit))[:2]
+    return prox_rows(skip, first, threshold, hierarchy, grouping, _per_group("lambda_bar", lambda_bar, skip, grouping))[
+        :2
+    ]
 
 
 def _per_group(name: str, value: float | Tensor, skip: Tensor, groups: Groups) -> Tensor:
     number = torch.as_tensor(value, dtype=skip.dtype, device=skip.device)
     try:
-        per_row = number.broadcast_to(skip.shape[:-1])
+        per_feature = number.broadcast_to(skip.shape[:-1])
     except RuntimeError:
         raise ValueError(f"{name} must broadcast against {tuple(skip.shape[:-1])}; got {tuple(number.shape)}") from None
-    if not bool((per_row.isfinite() & (per_row >= 0)).all()):
+    if not bool((per_feature.isfinite() & (per_feature >= 0)).all()):
         raise ValueError(f"{name} must be finite and non-negative; got {value}")
-    per_group = groups.gather(per_row)
-    if not torch.equal(groups.scatter(per_group), per_row):
+    per_group = groups.gather(per_feature)
+    if not torch.equal(groups.scatter(per_group), per_feature):
         raise ValueError(f"{name} must be the same for all features of a group")
     return per_group

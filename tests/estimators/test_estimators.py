@@ -374,7 +374,7 @@ def test_a_pass_that_does_not_learn_has_no_buffers_for_the_way_back():
     network = Network(2, (5, 7))
     for learns in (True, False):
         one = network.passes(1, 30, torch.zeros(1), learns=learns)
-        assert {t.shape[1] for t in (one.pull, *one._pulls)} == {30 if learns else 0}
+        assert {t.shape[1] for t in (one.product_gradient, *one._hidden_gradients)} == {30 if learns else 0}
 
 
 # The linear part.

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from riata import LassoNetImputer, completion
-from riata.completion import Completer, hiding
+from riata.completion import Completer, training
 from riata.network.stacked import Network, Weights
 from riata.path import selection
 from riata.solver.stopping import Stopping
@@ -121,11 +121,11 @@ def some_completer(X: np.ndarray) -> tuple[Completer, Weights]:
     values, known = torch.tensor(X), torch.ones(X.shape, dtype=torch.bool)
     gaps = completion.Gaps(values, known, torch.full_like(values, torch.nan))
     network = Network(d, (4,))
-    training = completion.Training(
+    trainer = completion.Trainer(
         network, gaps, np.eye(d), M=10.0, costs=np.ones(d), ids=None, gamma=0.0, adaptive=0.0,
         hide=0.2, learning_rate=1e-3, stopping=Stopping(9, None, 0.0), seeds=(1, 2),
     )  # fmt: skip
-    completer = training._completer(np.arange(d))
+    completer = trainer._completer(np.arange(d))
     return completer, completer.feasible(network.init(d, [0], torch.float64, torch.device("cpu")))
 
 
@@ -431,7 +431,7 @@ def test_training_takes_no_more_passes_than_allowed():
 def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
     model, _, gaps = fitted
     expected = model.transform(gaps)
-    monkeypatch.setattr("riata.completion.known._ROWS", 7)
+    monkeypatch.setattr("riata.completion.table._BLOCK", 7)
     np.testing.assert_allclose(model.transform(gaps), expected, rtol=1e-10)
 
 
@@ -488,27 +488,18 @@ def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
     assert caught[0].filename == __file__
 
 
-def test_an_interrupt_leaves_a_usable_model_where_that_is_asked_for_and_none_otherwise(monkeypatch):
-    seen = []
+def test_an_interrupt_is_raised_and_leaves_no_model(monkeypatch):
+    evaluations = []
 
-    def stop(completer, weights, most):
-        seen.append(1)
-        if len(seen) == 4:
+    def interrupted(completer, weights, max_fills):
+        evaluations.append(1)
+        if len(evaluations) == 4:
             raise KeyboardInterrupt
-        return look(completer, weights, most)
+        return evaluate(completer, weights, max_fills)
 
-    look = hiding._look
-    monkeypatch.setattr(hiding, "_look", stop)
-    gaps = with_gaps(plane(60))
-    with pytest.warns(RuntimeWarning, match="interrupted: training ends"):
-        model = LassoNetImputer(**with_training(**FAST, on_interrupt="keep")).fit(gaps)
-    assert np.isfinite(model.transform(gaps)).all()
-    assert len(model.path_) == 1
-    seen.clear()
-    with pytest.warns(UserWarning, match="ends before n_features_to_select=2"), pytest.warns(RuntimeWarning):
-        LassoNetImputer(**with_training(**FAST, n_features_to_select=2, on_interrupt="keep")).fit(gaps)
-    assert len(seen) == 4  # no further training
-    seen.clear()
+    evaluate = training._evaluate
+    monkeypatch.setattr(training, "_evaluate", interrupted)
+    model = LassoNetImputer(**with_training(**FAST))
     with pytest.raises(KeyboardInterrupt):
-        model.set_params(on_interrupt="raise").fit(gaps)
+        model.fit(with_gaps(plane(60)))
     assert not hasattr(model, "point_")

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from riata import LassoNetClassifier, LassoNetRegressor, effect_curve, feature_effects
+from riata.evidence import curves
 
 
 class Known(RegressorMixin, BaseEstimator):
@@ -62,19 +63,26 @@ def described(function, X, feature) -> pd.Series:
         (lambda a: 0 * a + 3, "flat", 0.0),
     ],
 )
-def test_a_curve_is_named_by_its_shape_and_measured_over_the_middle_of_the_column(X, function, shape, size):
-    found = described(lambda rows: function(rows["a"]) + rows["b"], X, "a")
+def test_the_shape_of_a_curve_is_named_and_its_size_is_that_over_the_middle_of_the_column(X, function, shape, size):
+    found = described(lambda table: function(table["a"]) + table["b"], X, "a")
     assert found["shape"] == shape
     assert found["size"] == pytest.approx(size, rel=0.15, abs=1e-9)  # quantiles of 300 uniform numbers, eleven places
 
 
-def test_a_feature_that_only_changes_what_another_does_is_said_to_depend_on_others(X):
-    found = described(lambda rows: (rows["a"] - 0.5) * (rows["b"] - rows["b"].mean()), X, "a")
+@pytest.mark.parametrize(
+    ("line", "shape"), [([0, 5, 4, 10], "rises"), ([0, 5, 3, 10], "varies"), ([10, 4, 5, 0], "falls")]
+)
+def test_a_curve_that_rises_may_fall_by_less_than_a_seventh_of_its_range(line, shape):
+    assert curves._shape(np.array(line, dtype=float), 10.0)[0] == shape
+
+
+def test_a_feature_that_matters_only_through_another_depends_on_others(X):
+    found = described(lambda table: (table["a"] - 0.5) * (table["b"] - table["b"].mean()), X, "a")
     assert found["shape"] == "depends on others"
 
 
-def test_levels_that_stand_out_are_named_with_their_distance_from_the_average_row(X):
-    found = described(lambda rows: rows["town"].map({"Rome": 0.0, "Oslo": 0.0, "Lima": 5.0}) + rows["a"], X, "town")
+def test_the_levels_that_differ_most_are_named_with_their_difference_from_the_average(X):
+    found = described(lambda table: table["town"].map({"Rome": 0.0, "Oslo": 0.0, "Lima": 5.0}) + table["a"], X, "town")
     share = (X["town"] == "Lima").mean()
     assert found["shape"] == "levels" and found["size"] == pytest.approx(5)
     assert found["text"].startswith(f"Lima +{5 * (1 - share):.2g}, ")
@@ -82,13 +90,13 @@ def test_levels_that_stand_out_are_named_with_their_distance_from_the_average_ro
 
 def test_dates_have_curves_over_time(X):
     days = (X["day"] - pd.Timestamp("2026-01-01")).dt.days
-    found = described(lambda rows: (rows["day"] - pd.Timestamp("2026-01-01")).dt.days / 7, X, "day")
+    found = described(lambda table: (table["day"] - pd.Timestamp("2026-01-01")).dt.days / 7, X, "day")
     assert found["shape"] == "rises" and found["size"] == pytest.approx(
         days.quantile(0.95) / 7 - days.quantile(0.05) / 7, abs=1
     )
 
 
-def test_of_several_classes_the_one_that_moves_most_is_named_and_of_two_the_second(X):
+def test_of_several_classes_the_one_that_changes_most_is_named_and_of_two_the_second(X):
     found = feature_effects(KnownClasses().fit(X, None), X, features=["a"]).iloc[0]
     assert (found["shape"], found["towards"]) in [("falls", "low"), ("rises", "top")]
     two = LogisticRegression().fit(X[["a", "b"]], np.where(X["a"] > 0.5, "yes", "no"))
@@ -111,7 +119,7 @@ def test_directions_do_not_depend_on_units_weights_of_the_linear_part_or_the_kin
     )
 
 
-def test_columns_that_a_model_was_told_are_categories_have_levels(rng):
+def test_columns_given_as_categorical_features_have_levels(rng):
     codes = pd.DataFrame({"code": rng.integers(0, 4, 200), "x": rng.random(200)})
     y = np.where((codes["code"] == 2) ^ (rng.random(200) < 0.05), "yes", "no")
     model = LassoNetClassifier(categorical_features=["code"], random_state=0).fit(codes, y)
@@ -119,9 +127,9 @@ def test_columns_that_a_model_was_told_are_categories_have_levels(rng):
     assert found["shape"] == "levels" and found["text"].startswith("2 +")
 
 
-def test_a_column_without_a_value_among_the_rows_is_flat():
+def test_a_column_without_any_value_has_a_flat_curve():
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [np.nan] * 3})
-    curve = effect_curve(Known(lambda rows: rows["a"]).fit(X, None), X, "b")
+    curve = effect_curve(Known(lambda table: table["a"]).fit(X, None), X, "b")
     assert np.isnan(curve.values).all() and curve.prediction.tolist() == [[1.0]]
     model = LinearRegression().fit(X[["a"]], X["a"])
     assert effect_curve(model, X[["a"]], 0).values.tolist() == [0, 1, 2]

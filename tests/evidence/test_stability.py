@@ -15,10 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from riata import LassoNetClassifier, LassoNetRegressor, StabilitySelector
-from riata.evidence import bounds
-from riata.evidence.stability import _halves, _ranks, _units
+from riata.evidence import bounds, halves
+from riata.evidence.stability import _ranks
+from tests.conftest import with_training
 
-QUICK = {"hidden_dims": (4,), "path_multiplier": 1.3}
+QUICK = with_training(hidden_dims=(4,), path_multiplier=1.3)
 NONE_TAKEN = pytest.mark.filterwarnings("ignore:no feature was taken:UserWarning")
 
 # Bounds.
@@ -37,7 +38,7 @@ def test_the_unimodal_bound_is_that_of_the_theorem():
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(q=st.integers(1, 30), taken=st.integers(13, 20), p=st.integers(50, 500))
-def test_more_assumed_promises_more_and_more_taken_promises_less(q, taken, p):
+def test_stronger_assumptions_lower_the_bound_and_more_features_taken_raise_it(q, taken, p):
     tau = taken / 20
     found = [bounds.false_selections(q, tau, p, 10, assumption) for assumption in bounds.ASSUMPTIONS]
     assert found[0] >= found[1] - 1e-9
@@ -50,7 +51,7 @@ def test_more_assumed_promises_more_and_more_taken_promises_less(q, taken, p):
 
 @pytest.mark.parametrize("mean, t, B, r", [(0.05, 10, 25, -1 / 2), (0.2, 30, 50, -1 / 4), (0.01, 3, 20, -1 / 2)])
 def test_no_r_concave_distribution_exceeds_the_tail_bound(mean, t, B, r):
-    """Such distributions are f = g^(1/r) for a convex g: many are drawn, and steered to the allowed mean."""
+    """Such distributions are f = g^(1/r) for a convex g: many are drawn, and scaled to the allowed mean."""
     rng = np.random.default_rng(0)
     bound, highest = bounds._tail(mean, t, B, r), 0.0
     for _ in range(3000):
@@ -85,27 +86,27 @@ def test_numbers_and_thresholds_are_the_best_that_keep_the_bound(assumption):
 
 
 def test_halves_are_complementary_and_of_one_size():
-    units, strata = _units(41, None, None)
+    units, strata = halves.sampling_units(41, None, None)
     for seed in range(20):
-        one, other = _halves(units, strata, np.random.default_rng(seed))
+        one, other = halves.complementary(units, strata, np.random.default_rng(seed))
         assert sorted([*one, *other]) == list(range(41))
         assert abs(len(one) - len(other)) == 1
 
 
 def test_halves_keep_the_shares_of_classes():
     y = np.repeat([0, 1, 2], [31, 9, 5])
-    units, strata = _units(45, y, None)
+    units, strata = halves.sampling_units(45, y, None)
     for seed in range(20):
-        halves = _halves(units, strata, np.random.default_rng(seed))
-        counts = np.array([np.bincount(y[half], minlength=3) for half in halves])
+        pair = halves.complementary(units, strata, np.random.default_rng(seed))
+        counts = np.array([np.bincount(y[half], minlength=3) for half in pair])
         assert np.abs(counts[0] - counts[1]).max() == 1
-        assert abs(len(halves[0]) - len(halves[1])) == 1
+        assert abs(len(pair[0]) - len(pair[1])) == 1
 
 
-def test_rows_of_one_group_go_to_one_half():
+def test_samples_of_one_group_go_to_one_half():
     patients = np.array(list("aabbbccccddeff"))
-    units, strata = _units(14, None, patients)
-    one, other = _halves(units, strata, np.random.default_rng(0))
+    units, strata = halves.sampling_units(14, None, patients)
+    one, other = halves.complementary(units, strata, np.random.default_rng(0))
     assert not set(patients[one]) & set(patients[other])
     assert len(one) + len(other) == 14
 
@@ -157,33 +158,33 @@ def test_of_threshold_number_and_bound_each_follows_from_the_others(table):
 
 
 def test_the_same_seed_gives_the_same_frequencies(table, fitted):
-    again = StabilitySelector(LassoNetRegressor(**QUICK, random_state=7), n_resamples=10, random_state=0).fit(*table)
-    pd.testing.assert_frame_equal(fitted.path_frequencies_, again.path_frequencies_)
+    second = StabilitySelector(LassoNetRegressor(**QUICK, random_state=7), n_resamples=10, random_state=0).fit(*table)
+    pd.testing.assert_frame_equal(fitted.path_frequencies_, second.path_frequencies_)
     other = StabilitySelector(LassoNetRegressor(**QUICK), n_resamples=10, random_state=1).fit(*table)
     assert not fitted.path_frequencies_.equals(other.path_frequencies_)
 
 
 def test_a_frequency_is_that_of_separate_fits(table):
-    """Every half is a plain fit of the estimator on its rows."""
+    """Every half is a plain fit of the estimator on its samples."""
     X, y = table
     selector = StabilitySelector(Lasso(alpha=0.5), n_features=3, threshold=0.9, n_resamples=6, random_state=3).fit(X, y)
-    draw = np.random.default_rng(np.random.RandomState(3).randint(np.iinfo(np.int32).max))
-    units, strata = _units(len(X), None, None)
+    rng = np.random.default_rng(np.random.RandomState(3).randint(np.iinfo(np.int32).max))
+    units, strata = halves.sampling_units(len(X), None, None)
     taken = np.zeros(20)
     for _ in range(3):
-        for half in _halves(units, strata, draw):
+        for half in halves.complementary(units, strata, rng):
             size = np.abs(Lasso(alpha=0.5).fit(X.iloc[half], y.iloc[half]).coef_)
             taken[np.argsort(-size)[:3]] += size[np.argsort(-size)[:3]] > 0
     np.testing.assert_allclose(selector.frequencies_, taken / 6)
 
 
 def test_features_of_importance_zero_are_never_taken():
-    draw = np.random.default_rng(0)
-    ranks = _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.arange(4), draw)
+    rng = np.random.default_rng(0)
+    ranks = _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.arange(4), rng)
     assert ranks.tolist() == [4, 0, 4, 1]
-    assert _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.array([0, 0, 1, 2]), draw).tolist() == [0, 3, 1]
-    firsts = [_ranks(np.ones(4), np.arange(4), draw).argmin() for _ in range(100)]
-    assert set(firsts) == {0, 1, 2, 3}  # of equals no position is preferred
+    assert _ranks(np.array([0.0, 3.0, 0.0, 1.0]), np.array([0, 0, 1, 2]), rng).tolist() == [0, 3, 1]
+    firsts = [_ranks(np.ones(4), np.arange(4), rng).argmin() for _ in range(100)]
+    assert set(firsts) == {0, 1, 2, 3}  # ties are broken at random
 
 
 def test_a_constant_column_is_never_taken(table):
@@ -202,8 +203,8 @@ def test_columns_of_one_group_are_taken_together(table):
     estimator = LassoNetRegressor(**QUICK, feature_groups=groups)
     selector = StabilitySelector(estimator, n_features=3, threshold=0.6, n_resamples=6, random_state=0).fit(X, y)
     assert selector.path_frequencies_.shape == (18, 20)
-    chosen = pd.Series(selector.selected_, X.columns)
-    assert chosen["bmi"] and chosen["noise_0"] and chosen["noise_1"]
+    selected = pd.Series(selector.selected_, X.columns)
+    assert selected["bmi"] and selected["noise_0"] and selected["noise_1"]
     by_name = StabilitySelector(
         Lasso(alpha=0.1), feature_groups=groups, n_features=3, threshold=0.6, n_resamples=6, random_state=0
     )
@@ -219,7 +220,7 @@ def test_columns_of_one_group_are_taken_together(table):
     ],
     ids=["lassonet", "forest", "pipeline"],
 )
-def test_any_estimator_with_importances_will_do(estimator):
+def test_any_estimator_with_importances_can_be_used(estimator):
     X, y = load_wine(return_X_y=True)
     selector = StabilitySelector(estimator, n_features=4, threshold=0.6, n_resamples=4, random_state=0)
     assert 1 <= selector.fit(X, y, groups=np.arange(len(y)) // 2).n_selected_ <= 6
@@ -235,11 +236,11 @@ def test_false_selections_stay_under_the_bound_on_average():
         y = X[:, :5].sum(axis=1) + 2 * rng.normal(size=100)
         selector = StabilitySelector(Lasso(alpha=0.05), max_false=1.5, n_resamples=20, random_state=seed).fit(X, y)
         false.append(selector.selected_[5:].sum())
-        assert selector.n_features_taken_ > 5  # noise is taken, though not again and again
+        assert selector.n_features_taken_ > 5  # noise is taken from some halves
     assert np.mean(false) <= 1.5
 
 
-def test_nothing_stable_is_said():
+def test_a_warning_says_that_nothing_is_stable():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 30)), rng.normal(size=60)
     with pytest.warns(UserWarning, match=r"no feature was taken from 75% of the halves"):
@@ -274,7 +275,7 @@ def test_bad_settings_are_refused(table, params, message):
         StabilitySelector(**{"estimator": Lasso(), "n_resamples": 10, **params}).fit(*table)
 
 
-def test_bad_rows_are_refused(table):
+def test_bad_tables_are_refused(table):
     X, y = table
     selector = StabilitySelector(LassoCV(), n_resamples=4, max_false=5)
     with pytest.raises(ValueError, match="NaN"):
@@ -283,7 +284,7 @@ def test_bad_rows_are_refused(table):
         selector.fit(X, y, groups=np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="missing entries"):
         selector.fit(X, y, groups=np.where(np.arange(len(y)) < 9, np.nan, np.arange(len(y))))
-    with pytest.raises(ValueError, match="one entry for each of the 442 rows"):
+    with pytest.raises(ValueError, match="one entry for each of the 442 samples"):
         selector.fit(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match="takes no sample_weight"):
         StabilitySelector(make_pipeline(Lasso()), n_resamples=4, max_false=5).fit(X, y, np.ones(len(y)))
@@ -292,14 +293,16 @@ def test_bad_rows_are_refused(table):
 
 
 def test_noise_with_many_levels_is_taken_no_more_often_than_noise_in_numbers():
-    """By the path alone, a hundred levels of noise outlast nine columns of noise on nearly every half."""
+    """On the path alone, a hundred levels of noise leave after nine columns of noise on nearly every half."""
     frequencies = []
     for seed in range(4):
-        draw = np.random.default_rng(seed)
-        X = pd.DataFrame(draw.standard_normal((300, 11)), columns=list("abcdefghijk"))
-        X["town"] = [f"T{i}" for i in draw.integers(0, 100, 300)]
-        y = 2 * X["a"] + X["b"] + draw.standard_normal(300)
-        selector = StabilitySelector(LassoNetRegressor((10,), path_multiplier=1.2), n_features=3, n_resamples=10)
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.standard_normal((300, 11)), columns=list("abcdefghijk"))
+        X["town"] = [f"T{i}" for i in rng.integers(0, 100, 300)]
+        y = 2 * X["a"] + X["b"] + rng.standard_normal(300)
+        selector = StabilitySelector(
+            LassoNetRegressor(**with_training(hidden_dims=(10,), path_multiplier=1.2)), n_features=3, n_resamples=10
+        )
         found = selector.set_params(random_state=seed).fit(X, y).frequencies_
         assert found[:2].tolist() == [1, 1]
         frequencies.append(found[-1])

@@ -9,13 +9,13 @@ from torch import nn
 from torch.nn import functional
 
 from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor
-from riata.network.user import adopt
+from riata.network.user import build
 
 D, O = 5, 2  # noqa: E741
 
 
-def adopted(network, n_inputs=D, n_outputs=O, dtype=torch.float64):
-    return adopt(network, n_inputs, n_outputs, 0, dtype, torch.device("cpu"))
+def built(network, n_inputs=D, n_outputs=O, dtype=torch.float64):
+    return build(network, n_inputs, n_outputs, 0, dtype, torch.device("cpu"))
 
 
 class Module(nn.Module):
@@ -93,8 +93,8 @@ BROKEN = {
     ),
     "a normalisation first": (nn.Sequential(nn.LayerNorm(D), nn.Linear(D, O)), "here it goes into LayerNorm '0'"),
     "an embedding first": (
-        Module(lambda m, x: m.last(m.table(x.long()).mean(1)), table=nn.Expansion(9, 4)),
-        "here it goes into Expansion 'table'",
+        Module(lambda m, x: m.last(m.table(x.long()).mean(1)), table=nn.Embedding(9, 4)),
+        "here it goes into Embedding 'table'",
     ),
     "an attention layer first": (
         nn.TransformerEncoderLayer(D, 1, batch_first=True),
@@ -130,7 +130,7 @@ BROKEN = {
         Module(lambda m, x: m.last(m.first(x)) + m.gate * x[:, :O], gate=nn.Parameter(torch.zeros(1))),
         "uses its input beside the first layer too",
     ),
-    "an input that says what is missing": (
+    "an input used to mask": (
         Module(lambda m, x: m.last(m.first(x) * (x[:, :1] > 0))),
         "uses its input beside the first layer too",
     ),
@@ -142,7 +142,7 @@ BROKEN = {
         Module(lambda m, x: m.last(m.first(x) * m.gate(x)), gate=nn.Linear(D, 4)),
         "feeds its input into 2 linear layers, first, gate: make it one",
     ),
-    "a first layer that is used again": (
+    "a first layer that is used twice": (
         Module(lambda m, x: m.last(m.first(x)) + m.last(m.first(-x))),
         "Linear 'first' takes the input, and something else in another call",
     ),
@@ -151,9 +151,9 @@ BROKEN = {
         "BatchNorm1d '1' normalises by statistics of the batch.* torch.nn.LayerNorm",
     ),
     "running statistics": (plain(first=nn.Sequential(nn.Linear(D, 4), Counting())), "buffer first.1.mean changes"),
-    "rows that know of each other": (
+    "samples that depend on each other": (
         Module(lambda m, x: m.last(m.first(x) - m.first(x).mean(0))),
-        "for a row depends on the other rows",
+        "for a sample depends on the other samples",
     ),
     "another function in training": (
         Module(lambda m, x: m.last(m.first(x)) * (2 if m.training else 1)),
@@ -186,11 +186,11 @@ BROKEN = {
         Module(lambda m, x: m.last(torch.zeros_like(m.first(x)))),
         "does not depend on its first layer",
     ),
-    "a fixed number of rows": (
+    "a fixed number of samples": (
         Module(lambda m, x: m.last(m.first(x).view(32, 4))),
         r"raised RuntimeError on an input of shape \(7, 5\) in float64: .*invalid for input",
     ),
-    "no single row": (
+    "no single sample": (
         Module(lambda m, x: m.last(m.first(x).squeeze().unflatten(1, (2, 2)).flatten(1))),
         "but not on one",
     ),
@@ -210,20 +210,20 @@ BROKEN = {
 @pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
 def test_what_breaks_the_contract_is_refused_with_what_to_change(network, message):
     with pytest.raises(ValueError, match=message):
-        adopted(network)
+        built(network)
 
 
 def test_the_error_of_a_module_is_passed_on():
     with pytest.raises(ValueError, match="raised KeyError") as caught:
-        adopted(Module(lambda m, x: {}["absent"]))
+        built(Module(lambda m, x: {}["absent"]))
     assert isinstance(caught.value.__cause__, KeyError)
 
 
 def test_a_module_that_only_runs_in_one_precision_is_refused():
     module = Module(lambda m, x: m.last(m.first(x) @ torch.eye(4, dtype=torch.float64)))
-    adopted(module)
+    built(module)
     with pytest.raises(ValueError, match=r"not in torch.float32 on cpu; make new tensors in its forward like"):
-        adopted(module, dtype=torch.float32)
+        built(module, dtype=torch.float32)
 
 
 KEPT = {
@@ -231,10 +231,10 @@ KEPT = {
     "one without anything above": nn.Linear(D, O, bias=False),
     "activations in place": nn.Sequential(nn.Linear(D, 4, bias=False), nn.ReLU(inplace=True), nn.Linear(4, O)),
     "the input under another name": nn.Sequential(nn.Flatten(), nn.Identity(), nn.Linear(D, O)),
-    "an input that is asked for its shape": Module(lambda m, x: m.last(m.first(x)) + x.new_zeros(len(x), O)),
+    "an input whose shape is used": Module(lambda m, x: m.last(m.first(x)) + x.new_zeros(len(x), O)),
     "a first layer that is called twice": Module(lambda m, x: m.last(m.first(x) * m.first(x).sigmoid())),
     "a layer in two places": plain(last=nn.Sequential(*[nn.Linear(4, 4)] * 2, nn.Linear(4, O))),
-    "attention within a row": Module(
+    "attention within a sample": Module(
         lambda m, x: m.last(m.block(m.first(x).unflatten(1, (2, 2))).flatten(1)),
         block=nn.TransformerEncoderLayer(2, 1, 4, batch_first=True),
     ),
@@ -245,7 +245,7 @@ KEPT = {
 
 @pytest.mark.parametrize("module", KEPT.values(), ids=KEPT)
 def test_what_keeps_the_contract_computes_what_the_module_does(module):
-    network = adopted(module)
+    network = built(module)
     weights = network.init(D, [0], torch.float64, torch.device("cpu"))
     X = torch.randn(9, D, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     output = network.passes(1, 9, X).forward(weights, X)[0]
@@ -259,7 +259,7 @@ y = X[:, 0] + X[:, 1]
 
 @pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor, LassoNetAutoencoder])
 @pytest.mark.parametrize("network", ["resnet", 5, {}])
-def test_what_is_no_network_is_refused(Estimator, network):
+def test_anything_but_a_network_is_refused(Estimator, network):
     with pytest.raises(ValueError, match=r"torch.nn.Module, or a function network\(n_inputs, n_outputs\)"):
         Estimator(network=network).fit(X, y > 0)
 
@@ -269,7 +269,7 @@ def test_estimators_pass_the_contract_on():
         LassoNetRegressor(network=nn.Sequential(nn.Linear(D, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))).fit(X, y)
 
 
-def test_dropout_belongs_into_the_module():
+def test_dropout_belongs_in_the_module():
     with pytest.raises(ValueError, match=r"put torch.nn.Dropout into the network"):
         LassoNetRegressor(network=nn.Linear(D, 1), dropout=0.5).fit(X, y)
 

@@ -1,4 +1,4 @@
-"""A network of the user's own is trained as the built-in one is, and nothing of the user's is touched."""
+"""A user-supplied network is trained as the built-in one is, and the user's objects do not change."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from riata import (
 )
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network.stacked import Network, Weights
-from riata.network.user import adopt
+from riata.network.user import build
 from riata.path.grid import Grid
 from riata.path.solve import follow
 from riata.plot import plot_cross_validation
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
-from tests.conftest import enter, gradient_of
+from tests.conftest import gradient_of, start_descent
 
 CPU = torch.device("cpu")
 
@@ -81,12 +81,12 @@ def made(network, n_inputs=12, n_outputs=1):
         return network(n_inputs, n_outputs)
 
 
-def adopted(network, n_inputs, n_outputs, seed=0):
-    return adopt(network, n_inputs, n_outputs, seed, torch.float64, CPU)
+def built(network, n_inputs, n_outputs, seed=0):
+    return build(network, n_inputs, n_outputs, seed, torch.float64, CPU)
 
 
-def with_own(problem, network):
-    return replace(problem, network=adopted(network, problem.X.shape[1], problem.target.shape[1]))
+def with_user_network(problem, network):
+    return replace(problem, network=built(network, problem.X.shape[1], problem.target.shape[1]))
 
 
 def built_in_as_module(network: Network, weights: Weights) -> nn.Module:
@@ -101,14 +101,14 @@ def built_in_as_module(network: Network, weights: Weights) -> nn.Module:
 def test_the_layers_of_the_built_in_network_as_a_module_have_the_same_path(diabetes, make_problem, hidden):
     built_in = make_problem(*diabetes, hidden=hidden, gamma=1e-3)
     start = built_in.network.init(10, [3], torch.float64, CPU)
-    own = with_own(built_in, built_in_as_module(built_in.network, start))
-    own_start = own.network.init(10, [3], torch.float64, CPU)
-    np.testing.assert_array_equal(own_start.rows, start.rows)
+    supplied = with_user_network(built_in, built_in_as_module(built_in.network, start))
+    user_start = supplied.network.init(10, [3], torch.float64, CPU)
+    np.testing.assert_array_equal(user_start.rows, start.rows)
     stopping = Stopping(300, None, 1e-6)
     grid = Grid(seq=(0.02, 0.1, 0.5, 2.0, 20.0))
     one, other = (
         follow(Solver(problem), weights, grid, stopping, stopping)[0]
-        for problem, weights in ((built_in, start), (own, own_start))
+        for problem, weights in ((built_in, start), (supplied, user_start))
     )
     assert one[-1].n_selected < one[0].n_selected
     for a, b in zip(one, other, strict=True):
@@ -150,7 +150,7 @@ def test_the_same_holds_for_estimators(diabetes):
 def test_gradients_are_those_of_autograd_on_the_whole_model(make_problem, network, loss, target):
     rng = np.random.default_rng(0)
     weights = rng.uniform(size=(2, 30))
-    problem = with_own(make_problem(rng.normal(size=(30, 4)), target, loss, weights=weights), network)
+    problem = with_user_network(make_problem(rng.normal(size=(30, 4)), target, loss, weights=weights), network)
     o = problem.network.n_outputs
     start = problem.network.init(4, [0, 1], torch.float64, CPU)
     start = Weights(start.rows, start.upper + 0.1 * torch.from_numpy(rng.normal(size=start.upper.shape)))
@@ -175,7 +175,7 @@ def test_replicas_trained_together_equal_each_trained_alone(diabetes, make_probl
     stopping, grid = Stopping(60, None, 1e-4), Grid(seq=(0.05, 0.3, 0.8))
 
     def paths(weights, M, seeds):
-        problem = with_own(make_problem(X, y, weights=weights, M=M, gamma=1e-3), smooth)
+        problem = with_user_network(make_problem(X, y, weights=weights, M=M, gamma=1e-3), smooth)
         start = problem.network.init(10, seeds, torch.float64, CPU)
         return follow(Solver(problem), start, grid, stopping, stopping)
 
@@ -188,15 +188,15 @@ def test_replicas_trained_together_equal_each_trained_alone(diabetes, make_probl
 
 
 @pytest.mark.parametrize("batch_size", [None, 7])
-def test_the_pull_on_features_is_the_gradient_also_after_updates_and_when_asked_again(make_problem, batch_size):
+def test_the_gradient_from_the_product_is_exact_also_after_updates_and_when_computed_twice(make_problem, batch_size):
     rng = np.random.default_rng(0)
-    problem = with_own(make_problem(rng.normal(size=(20, 4)), rng.normal(size=20)), dropping)
+    problem = with_user_network(make_problem(rng.normal(size=(20, 4)), rng.normal(size=20)), dropping)
     descent = Descent(problem, 1e-2, batch_size, torch.Generator().manual_seed(0))
-    enter(descent, problem.network.init(4, [0], torch.float64, CPU), 0.1)
+    start_descent(descent, problem.network.init(4, [0], torch.float64, CPU), 0.1)
     descent.run(3)
     exact = gradient_of(replace(problem, network=_fixed(problem.network)), descent.state.now.weights).rows
     for _ in range(2):
-        np.testing.assert_allclose(problem.X.mT @ descent.pull(), exact, atol=1e-12)
+        np.testing.assert_allclose(problem.X.mT @ descent.product_gradient(), exact, atol=1e-12)
 
 
 def _fixed(network):
@@ -206,9 +206,9 @@ def _fixed(network):
 
 
 def test_gamma_acts_on_parameters_of_two_dimensions_and_more():
-    network = adopted(residual, 4, 2)
+    network = built(residual, 4, 2)
     expected = [torch.full((p.numel(),), float(p.ndim >= 2)) for p in residual(4, 2).parameters()]
-    expected[0] = torch.empty(0)  # the first layer's weights lie in the rows
+    expected[0] = torch.empty(0)  # the first layer's weights are stored with the features
     torch.testing.assert_close(network.is_matrix(torch.empty(0)), torch.cat(expected))
 
 
@@ -230,7 +230,7 @@ def test_without_hierarchy_any_network_gives_the_lasso(diabetes, network):
 
 def test_with_hierarchy_points_are_stationary(diabetes, make_problem):
     X, y = diabetes
-    problem = with_own(make_problem(X[:150, :6], y[:150], M=10.0, gamma=0.02), smooth)
+    problem = with_user_network(make_problem(X[:150, :6], y[:150], M=10.0, gamma=0.02), smooth)
     solver = Solver(problem)
     start = problem.network.init(6, [1], torch.float64, CPU)
     dense, sparse = Stopping(1000, None, 1e-6), Stopping(30_000, None, 1e-8)
@@ -241,8 +241,8 @@ def test_with_hierarchy_points_are_stationary(diabetes, make_problem):
         rows[0, point.weights.features] = torch.from_numpy(np.hstack([point.weights.skip, point.weights.first]))
         weights = Weights(rows, torch.from_numpy(point.weights.upper)[None])
         gradient = gradient_of(problem, weights).rows[0]
-        pull = problem.skip(gradient).norm(dim=-1) + 10 * problem.first(gradient).abs().sum(-1)
-        assert (pull.numpy()[~point.selected] <= point.lambda_ * (1 + 1e-6)).all()
+        bound = problem.skip(gradient).norm(dim=-1) + 10 * problem.first(gradient).abs().sum(-1)
+        assert (bound.numpy()[~point.selected] <= point.lambda_ * (1 + 1e-6)).all()
         lambda_ = torch.tensor([point.lambda_], dtype=torch.float64)
         further = solver.minimise(weights, lambda_, Stopping(1000, None, 0.0))
         assert -1e-12 <= point.objective - float(further.evaluation.objective[0]) <= 1e-4 * point.objective
@@ -290,7 +290,7 @@ def test_a_refit_starts_from_the_module(refit):
     assert model.n_selected_ == 3 and model.point_.loss < 0.1
 
 
-# The user's own things.
+# What the user supplied, and the global generators.
 
 
 def state(module):
@@ -316,7 +316,7 @@ def test_two_fits_are_equal_and_leave_the_module_and_the_generators_alone(networ
         fits[-1].predict(X)
         fits[-1].module_  # noqa: B018
         torch.testing.assert_close(torch.rand(3), expected)
-        torch.manual_seed(8)  # what the generators hold has no say
+        torch.manual_seed(8)  # the state of the global generators does not matter
     np.testing.assert_array_equal(fits[0].path_.lambdas, fits[1].path_.lambdas)
     np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
     for name, values in given.items():
@@ -326,7 +326,7 @@ def test_two_fits_are_equal_and_leave_the_module_and_the_generators_alone(networ
 
 
 def test_a_function_draws_other_weights_for_another_seed():
-    one, other = (adopted(residual, 4, 1, seed).init(4, [0], torch.float64, CPU) for seed in (0, 1))
+    one, other = (built(residual, 4, 1, seed).init(4, [0], torch.float64, CPU) for seed in (0, 1))
     assert not torch.equal(one.upper, other.upper)
     np.testing.assert_array_equal(one.rows[..., :1], other.rows[..., :1])
 
@@ -343,7 +343,7 @@ def test_fitted_models_are_cloned_copied_and_pickled(network):
 
 @pytest.mark.parametrize("network", [None, residual, dropping, Attention])
 @pytest.mark.parametrize("preprocessing", ["standard", "piecewise", "auto", None])
-def test_a_fitted_model_as_a_module_says_what_the_estimator_does(network, preprocessing):
+def test_a_fitted_model_as_a_module_predicts_what_the_estimator_does(network, preprocessing):
     table = np.column_stack([X, np.ones(len(X)), np.exp(2 * X[:, 5])])  # a constant column and a heavy-tailed one too
     settings = BRIEF | {"network": network, "hidden_dims": (6, 4), "preprocessing": preprocessing}
     regressor = LassoNetRegressor(**settings).fit(table, y)
@@ -359,7 +359,7 @@ def test_a_fitted_model_as_a_module_says_what_the_estimator_does(network, prepro
             np.testing.assert_allclose(module.float()(torch.from_numpy(table)), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_a_module_comes_back_as_what_it_was():
+def test_the_exported_network_has_the_class_of_the_module():
     trained = LassoNetRegressor(network=made(Attention), **BRIEF).fit(X, y).module_.network
     assert isinstance(trained, Attention) and isinstance(trained.first, nn.Linear)
     assert not trained.training
@@ -400,6 +400,6 @@ def test_stability_selection_and_the_path_as_a_function_take_a_network():
 
 
 def test_a_given_module_leaves_columns_as_they_are():
-    bent = np.square(X[:, 0])
-    one, other = (LassoNetRegressor(network=network, **BRIEF).fit(X, bent) for network in (made(smooth), smooth))
+    nonlinear = np.square(X[:, 0])
+    one, other = (LassoNetRegressor(network=network, **BRIEF).fit(X, nonlinear) for network in (made(smooth), smooth))
     assert one._embedding.trivial and not other._embedding.trivial

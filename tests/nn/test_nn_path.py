@@ -1,4 +1,4 @@
-"""Paths of modules: inputs, filters and bottlenecks, and smaller models that say the same."""
+"""Paths of modules: inputs, filters and bottlenecks, and exported models with the same outputs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from riata.nn import Attached, HiddenEntries, LassoInput, SparseUnits, hidden_error, path, pick
+from riata.nn import Attached, HiddenEntries, LassoInput, SparseUnits, hidden_error, path, select
 
 QUICK = {"epochs": (8, 1), "path_multiplier": 1.5}
 
 
-def row_errors(output, target):
+def squared_errors(output, target):
     return (output - target).square().sum(-1)
 
 
@@ -46,113 +46,130 @@ def table(n: int = 400, d: int = 12) -> TensorDataset:
     return TensorDataset(X, X[:, :1] + X[:, 1:2] * 0.7 + (X[:, 2:3] > 0) + 0.1 * torch.randn(n, 1))
 
 
-@pytest.mark.parametrize("reduction", ["rows", "mean"])
+@pytest.mark.parametrize("reduction", ["none", "mean"])
 def test_a_path_finds_the_true_inputs(reduction):
-    loss = row_errors if reduction == "rows" else nn.functional.mse_loss
+    loss = squared_errors if reduction == "none" else nn.functional.mse_loss
     data, val = DataLoader(table(), 50, shuffle=True), DataLoader(table(100), 25)
-    optimizer = None if reduction == "rows" else lambda ps: torch.optim.Adam(ps, lr=3e-3)
+    optimizer = None if reduction == "none" else lambda ps: torch.optim.Adam(ps, lr=3e-3)
     found = path(Model(), loss, data, val=val, epochs=(30, 2), path_multiplier=1.2, optimizer=optimizer)
     assert found[0].n_selected == 12 and found[0].lambda_ == 0
     assert found[-1].n_selected == 0
     assert (np.diff(found.lambdas) > 0).all()
     assert set(np.argsort(-found.importances())[:3]) == {0, 1, 2}
-    assert len(found[0].val_losses) == (100 if reduction == "rows" else 4)
-    for select in ("1se", "best", "elbow"):
-        assert pick(found, select).selected[:3].all()
-    assert pick(found, n_units=3).n_selected <= 3
-    assert pick(found, found.lambdas[2]) is found[2]
+    assert len(found[0].val_losses) == (100 if reduction == "none" else 4)
+    for rule in ("1se", "best", "elbow"):
+        assert select(found, rule).selected[:3].all()
+    assert select(found, n_units=3).n_selected <= 3
+    assert select(found, found.lambdas[2]) is found[2]
 
 
-def test_a_point_takes_the_model_back():
+def test_the_state_of_a_point_gives_the_model_its_weights():
     data = DataLoader(table(100), 50)
     model = Model()
-    found = path(model, row_errors, data, **QUICK)
+    found = path(model, squared_errors, data, **QUICK)
     X = torch.randn(5, 12)
     for point in (found[0], found[len(found) // 2]):
         model.load_state_dict(point.state)
         assert (model.input.selected.numpy() == point.selected).all()
-        dead = X.clone()
-        dead[:, ~point.selected] = 7.0  # what is out plays no part
-        torch.testing.assert_close(model(X), model(dead))
+        changed = X.clone()
+        changed[:, ~point.selected] = 7.0
+        torch.testing.assert_close(model(X), model(changed))
     assert np.isnan(found[0].val_loss)
 
 
-def test_a_selection_that_is_trained_again_fits_better_and_stays():
+def test_a_refit_has_a_lower_loss_and_the_same_selection():
     data = DataLoader(table(200), 50, shuffle=True)
     model = Model()
-    plain, again = (
-        path(copy.deepcopy(model), row_errors, data, epochs=(20, 1), path_multiplier=1.5, refit=refit)
+    penalised, refitted = (
+        path(copy.deepcopy(model), squared_errors, data, epochs=(20, 1), path_multiplier=1.5, refit=refit)
         for refit in (0, 10)
     )
-    at = again[choose_three(again)]
-    assert at.loss < plain[choose_three(plain)].loss
-    model.load_state_dict(at.state)
-    assert (model.input.selected.numpy() == at.selected).all()
-    for one, other in pairwise(again):
-        assert (one.selected != other.selected).any()
+    point = refitted[last_with_three(refitted)]
+    assert point.loss < penalised[last_with_three(penalised)].loss
+    model.load_state_dict(point.state)
+    assert (model.input.selected.numpy() == point.selected).all()
+    for before, after in pairwise(refitted):
+        assert (before.selected != after.selected).any()
 
 
-def choose_three(found) -> int:
+def last_with_three(found) -> int:
     return int(np.flatnonzero(found.n_selected >= 3)[-1])
 
 
-def test_given_lambdas_are_visited_and_an_end_is_kept():
+def test_a_path_visits_the_given_lambdas_and_ends_at_the_given_number_of_units():
     data = DataLoader(table(100), 50)
-    found = path(Model(), row_errors, data, lambda_seq=[0.01, 0.02, 0.04], epochs=(2, 1))
+    found = path(Model(), squared_errors, data, lambda_seq=[0.01, 0.02, 0.04], epochs=(2, 1))
     assert found.lambdas.tolist() == [0, 0.01, 0.02, 0.04]
-    found = path(Model(), row_errors, data, until=5, **QUICK)
+    found = path(Model(), squared_errors, data, until=5, **QUICK)
     assert found[-1].n_selected <= 5 < found[-2].n_selected
 
 
-def test_an_interrupted_path_keeps_its_points_where_that_is_asked_for():
-    class Interrupted:
-        """Rows that someone stops after a while."""
+class Interrupted:
+    """Two batches; the user interrupts after the first one in the epoch ``after``."""
 
-        left = 60
+    def __init__(self, after: int):
+        self.batches, self.left = [table(50).tensors, table(50).tensors], after
 
-        def __iter__(self):
-            self.left -= 1
-            if not self.left:
-                raise KeyboardInterrupt
-            return iter(DataLoader(table(50), 50))
+    def __iter__(self):
+        self.left -= 1
+        yield self.batches[0]
+        if not self.left:
+            raise KeyboardInterrupt
+        yield self.batches[1]
 
-    model = Model()
-    with pytest.warns(RuntimeWarning, match="interrupted: the path ends"):
-        found = path(model, row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01, on_interrupt="keep")
-    assert len(found) > 1
-    assert model.training
-    for name, weight in model.state_dict().items():  # the model is at the last of them
-        assert torch.equal(weight, found[-1].state[name])
+
+@pytest.mark.parametrize("training", [True, False])
+def test_an_interrupt_is_raised_with_the_model_at_the_last_complete_point(training):
+    model = Model().train(training)
+    twin = copy.deepcopy(model)
+    data = Interrupted(after=10)  # training: 1-2 dense, 4, 6, 8, 10 at a λ; evaluation: 3, 5, 7, 9
+    given = {"lambda_seq": [0.01, 0.02, 0.04, 0.08, 0.16], "epochs": (2, 1)}
     with pytest.raises(KeyboardInterrupt):
-        path(Model(), row_errors, Interrupted(), epochs=(2, 1), path_multiplier=1.01)
+        path(model, squared_errors, data, **given)
+    complete = path(twin, squared_errors, data.batches, **given)
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, complete[3].state[name])
+        assert not torch.equal(weight, complete[4].state[name])
+    assert all(part.training == training for part in model.modules())
 
 
-def test_short_batches_count_for_their_rows():
+def test_an_interrupt_of_the_search_for_the_first_lambda_leaves_the_dense_model():
+    model = Model()
+    twin = copy.deepcopy(model)
+    data = Interrupted(after=4)
+    with pytest.raises(KeyboardInterrupt):
+        path(model, squared_errors, data, epochs=(2, 1))
+    dense = path(twin, squared_errors, data.batches, lambda_seq=[0.1], epochs=(2, 1))[0]
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, dense.state[name])
+
+
+def test_losses_of_batches_are_weighted_by_size():
     X, y = table(60).tensors
     y[50:] += 100
     batches = [(X[:50], y[:50]), (X[50:], y[50:])]
-    rows, means = (
+    samples, means = (
         path(copy.deepcopy(Model()), loss, batches, val=batches, lambda_seq=[0.1], epochs=(1, 1))[0]
-        for loss in (row_errors, nn.functional.mse_loss)
+        for loss in (squared_errors, nn.functional.mse_loss)
     )
-    assert means.val_loss == pytest.approx(rows.val_loss, rel=0.05)  # another start
+    assert means.val_loss == pytest.approx(samples.val_loss, rel=0.05)  # other initial weights
 
 
-def test_one_mean_has_no_standard_error():
+def test_one_batch_mean_has_no_standard_error():
     batch = [table(60).tensors]
     found = path(Model(), nn.functional.mse_loss, batch, val=batch, **QUICK)
     with pytest.raises(ValueError, match="reduction='none'"):
-        pick(found)
-    assert pick(found, "best").n_selected > 0
+        select(found)
+    assert select(found, "best").n_selected > 0
     with pytest.raises(ValueError, match="at most 3 units: it ends with"):
-        pick(found[:2], n_units=3)
+        select(found[:2], n_units=3)
 
 
-def test_modes_of_parts_are_left_as_they_were():
+def test_submodules_in_evaluation_mode_stay_in_it():
     model = Model()
     model.rest.insert(1, nn.BatchNorm1d(8).eval())
     statistics = model.rest[1].running_mean.clone()
-    path(model, row_errors, DataLoader(table(60), 30), **QUICK)
+    path(model, squared_errors, DataLoader(table(60), 30), **QUICK)
     assert model.training and not model.rest[1].training
     assert torch.equal(model.rest[1].running_mean, statistics)
 
@@ -173,8 +190,8 @@ def test_modes_of_parts_are_left_as_they_were():
         ({"model": LassoInput(12, 4, 1, costs=[0.0] * 12)}, ValueError, "all costs are 0"),
     ],
 )
-def test_bad_input_is_refused(change, error, message):
-    given = {"model": Model(), "loss": row_errors, "data": DataLoader(table(20), 10), **QUICK, **change}
+def test_invalid_input_is_refused(change, error, message):
+    given = {"model": Model(), "loss": squared_errors, "data": DataLoader(table(20), 10), **QUICK, **change}
     with pytest.raises(error, match=message):
         path(**given)
 
@@ -203,20 +220,20 @@ def sparse(**how) -> SparseUnits:
     return SparseUnits(model, "conv1", into, ["norm", "act"], example=torch.zeros(2, 1, 8, 8))
 
 
-def without(model: SparseUnits, dead: list[int]) -> SparseUnits:
-    """Take units out by hand."""
+def without(model: SparseUnits, units: list[int]) -> SparseUnits:
+    """Set the weights of some units to zero."""
     with torch.no_grad():
         for weight, axis in model.hierarchy.weights():
             blocks = weight.movedim(axis, 0).unflatten(0, (model.hierarchy.n_units, -1))
-            blocks[dead] = 0
+            blocks[units] = 0
     return model
 
 
 @pytest.mark.parametrize("flat", [False, True], ids=["convolution", "flattened"])
 @pytest.mark.parametrize("training", [False, True])
-def test_an_exported_model_is_smaller_and_says_the_same(flat, training):
+def test_an_exported_model_is_smaller_and_has_the_same_outputs(flat, training):
     model = sparse(flat=flat)
-    model(torch.randn(50, 1, 8, 8))  # moves the running statistics
+    model(torch.randn(50, 1, 8, 8))  # updates the running statistics
     without(model, [0, 3, 4]).train(training)
     assert model.selected.tolist() == [False, True, True, False, False, True]
     small = model.export()
@@ -225,12 +242,12 @@ def test_an_exported_model_is_smaller_and_says_the_same(flat, training):
     assert sum(p.numel() for p in small.parameters()) < 0.7 * sum(p.numel() for p in model.parameters())
     X = torch.randn(7, 1, 8, 8)
     torch.testing.assert_close(small.eval()(X), model.eval()(X), atol=1e-5, rtol=0)
-    again = pickle.loads(pickle.dumps(small))
-    torch.testing.assert_close(again(X), small(X))
+    unpickled = pickle.loads(pickle.dumps(small))
+    torch.testing.assert_close(unpickled(X), small(X))
     assert small.selected.all() and small.export().model.conv1.out_channels == 3
 
 
-def test_a_model_that_was_moved_is_exported_and_a_probe_leaves_no_trace():
+def test_a_model_is_exported_after_a_change_of_dtype_and_the_example_changes_no_state():
     net = Convolutional()
     net.norm.eval()
     model = SparseUnits(net, "conv1", "conv2", ["norm", "act"], example=torch.randn(4, 1, 8, 8))
@@ -246,7 +263,7 @@ def test_units_of_a_linear_layer_lie_along_the_last_axis():
     assert model(torch.randn(4, 7, 3)).shape == (4, 7, 2) and model.hierarchy.n_units == 5
 
 
-def test_units_that_are_heard_elsewhere_are_not_left_out():
+def test_an_export_is_refused_where_units_reach_the_output_through_other_layers():
     class Mixed(Convolutional):
         def forward(self, x):
             h = self.act(self.norm(self.conv1(x))).softmax(1)
@@ -267,14 +284,14 @@ def test_units_that_are_heard_elsewhere_are_not_left_out():
         ({"through": ["conv2"]}, "keep units apart"),
     ],
 )
-def test_names_of_layers_are_checked(names, message):
+def test_invalid_names_of_layers_are_refused(names, message):
     given = {"units": "conv1", "into": "conv2", "through": ["norm", "act"], **names}
     with pytest.raises(ValueError, match=message):
         SparseUnits(Convolutional(), **given, example=torch.zeros(2, 1, 8, 8))
 
 
-def test_a_path_of_filters_ends_with_none():
-    # The class is told by the direction of a bar: two filters would do.
+def test_a_path_of_filters_ends_with_no_filter():
+    # The class is the direction of a bar: two filters are enough.
     n = 120
     X, y = 0.1 * torch.randn(n, 1, 8, 8), torch.arange(n) % 3
     X[y == 0, :, 3], X[y == 1, :, :, 4] = 1.0, 1.0
@@ -283,7 +300,7 @@ def test_a_path_of_filters_ends_with_none():
     loss = nn.CrossEntropyLoss(reduction="none")
     found = path(model, loss, data, val=data, epochs=(40, 10), path_multiplier=1.1, refit=20)
     assert found[-1].n_selected == 0
-    few = pick(found, n_units=3)
+    few = select(found, n_units=3)
     assert few.val_loss < 0.2 < found[-1].val_loss
     model.load_state_dict(few.state)
     small = model.export().eval()
@@ -303,42 +320,42 @@ class Autoencoder(nn.Module):
         return self.decoder(self.encoder(x))
 
 
-def test_the_bottleneck_of_two_factors_is_two():
+def test_an_autoencoder_of_data_with_two_factors_needs_two_units():
     X = torch.randn(500, 2) @ torch.randn(2, 12) + 0.2 * torch.randn(500, 12)
     model = SparseUnits(Autoencoder(), "encoder.2", "decoder.0", example=X)
     train, val = HiddenEntries(X[:400], 50), HiddenEntries(X[400:], 100, fixed=True, random_state=1)
     found = path(model, hidden_error, train, val=val, epochs=(40, 3), path_multiplier=1.1, refit=20)
-    assert pick(found, "elbow").n_selected == 2
-    assert abs(pick(found).n_selected - 2) <= 1
-    model.load_state_dict(pick(found, "elbow").state)
+    assert select(found, "elbow").n_selected == 2
+    assert abs(select(found).n_selected - 2) <= 1
+    model.load_state_dict(select(found, "elbow").state)
     small = model.export()
     assert small.model.encoder[2].out_features == small.model.decoder[0].in_features == 2
     torch.testing.assert_close(small(X), model(X), atol=1e-5, rtol=0)
 
 
-def test_what_is_hidden_is_what_is_scored():
+def test_the_loss_is_computed_on_the_hidden_entries_only():
     X = torch.randn(40, 5)
     fixed = HiddenEntries(X, 15, fixed=True)
-    for (shown, hidden), (again, _) in zip(fixed, fixed, strict=True):
-        assert torch.equal(shown, again)
+    for (shown, hidden), (shown_next, _) in zip(fixed, fixed, strict=True):
+        assert torch.equal(shown, shown_next)
         assert torch.equal(torch.where(hidden.isnan(), shown, hidden), torch.cat([shown + hidden.nan_to_num()]))
         assert float(hidden_error(shown, hidden).mean()) == pytest.approx(
             float(hidden[~hidden.isnan()].square().mean())
         )
     assert len(fixed) == 3
-    loose = HiddenEntries(X, 40)
-    assert not torch.equal(next(iter(loose))[0], next(iter(loose))[0])
+    random = HiddenEntries(X, 40)
+    assert not torch.equal(next(iter(random))[0], next(iter(random))[0])
 
 
-# Loops of others.
+# Training loops of other libraries.
 
 
-def test_an_attached_operator_follows_every_step():
+def test_an_attached_operator_is_applied_after_every_step_until_it_is_removed():
     model = Model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     attached = Attached(model, 1e4, 10.0, optimizer)
     X, y = table(50).tensors
-    row_errors(model(X), y).mean().backward()
+    squared_errors(model(X), y).mean().backward()
     optimizer.step()
     assert not model.input.selected.any()
     attached.remove()
@@ -346,7 +363,7 @@ def test_an_attached_operator_follows_every_step():
     assert model.input.selected.any()
 
 
-@pytest.mark.filterwarnings("ignore")  # what Lightning says of workers, loggers and its own imports
+@pytest.mark.filterwarnings("ignore")  # Lightning's about workers, loggers and its imports
 def test_the_lightning_callback_selects(tmp_path):
     lightning = pytest.importorskip("lightning.pytorch", reason="lightning is not installed")
     from riata.nn.lightning import HierProx
@@ -357,7 +374,7 @@ def test_the_lightning_callback_selects(tmp_path):
             self.model = Model()
 
         def training_step(self, batch, index):
-            return row_errors(self.model(batch[0]), batch[1]).mean()
+            return squared_errors(self.model(batch[0]), batch[1]).mean()
 
         def configure_optimizers(self):
             optimizer = torch.optim.Adam(self.parameters(), lr=5e-3)
@@ -376,7 +393,7 @@ def test_the_lightning_callback_selects(tmp_path):
         accumulate_grad_batches=2,
     )
     trainer.fit(lit, DataLoader(table(), 20, shuffle=True))
-    chosen = lit.model.input.selected
-    assert chosen[:2].all() and 2 <= int(chosen.sum()) < 12
+    selected = lit.model.input.selected
+    assert selected[:2].all() and 2 <= int(selected.sum()) < 12
     assert trainer.callback_metrics["n_selected"] > 0
     assert not callback._attached

@@ -17,7 +17,7 @@ from riata.solver.descent import Descent
 from riata.solver.kernels import plain
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
-from tests.conftest import enter
+from tests.conftest import start_descent
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -37,11 +37,11 @@ def on_cuda(problem: Problem) -> Problem:
 def descent_on(problem: Problem, start: Weights, lambda_: list[float], **kwargs) -> Descent:
     draw = torch.Generator(problem.X.device).manual_seed(0)
     descent = Descent(problem, 1e-2, draw=draw, **kwargs)
-    enter(descent, Solver(problem).feasible(start), lambda_)
+    start_descent(descent, Solver(problem).feasible(start), lambda_)
     return descent
 
 
-@pytest.mark.parametrize("groups", [None, np.array([0, 1, 0, 2, 2, 3, 1])], ids=["rows", "groups"])
+@pytest.mark.parametrize("groups", [None, np.array([0, 1, 0, 2, 2, 3, 1])], ids=["features", "groups"])
 @pytest.mark.parametrize("o", [1, 3])
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 2e-5)], ids=["double", "single"]
@@ -62,10 +62,10 @@ def test_recorded_updates_equal_plain_ones(make_problem, groups, o, dtype, toler
     )
     start = problem.network.init(7, [0, 1, 2], dtype, problem.X.device)
     one, other = (descent_on(problem, start, [0.0, 0.5, 50.0]) for _ in range(2))
-    other._advance = partial(plain.advance, other.state)
+    other._update = partial(plain.update, other.state)
     one.run(12)
     for _ in range(12):
-        other._update()
+        other._iterate()
     for name in ("rows", "upper"):
         mine, theirs = (getattr(d.state.now.weights, name) for d in (one, other))
         torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance * float(theirs.abs().max()))
@@ -77,7 +77,7 @@ def test_recorded_updates_equal_plain_ones(make_problem, groups, o, dtype, toler
 @pytest.mark.parametrize("K", [1, 5, 133, 256])
 @pytest.mark.parametrize("o", [1, 10])
 def test_the_kernel_agrees_with_the_operator(make_problem, M, K, o):
-    """On random rows, and on rows of zeros, of ties, without a skip part and without a first layer."""
+    """On random weights, and on weights of zeros, of ties, without a skip part and without a first layer."""
     rng = np.random.default_rng(K)
     d = 300
     problem = on_cuda(
@@ -92,7 +92,7 @@ def test_the_kernel_agrees_with_the_operator(make_problem, M, K, o):
     descent = descent_on(problem, start, [3.0])
     state = descent.state
     state.gradient.rows.copy_(-rows.cuda())
-    descent._advance()
+    descent._update()
     moments = rows.double().square().mean(-1)  # (1, d)
     alpha = (1e-3 / (moments.sqrt() + 1e-5)).clamp_max(1e3)  # (1 - momentum) times the learning rate
     moved = alpha.unsqueeze(-1) * rows.double()

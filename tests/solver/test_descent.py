@@ -1,4 +1,4 @@
-"""What a descent is asked on its way does not change the way, and its passes leave nothing behind in their buffers."""
+"""An evaluation does not change the iterates, and passes leave nothing behind in their buffers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from riata.path.solve import follow
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
-from tests.conftest import enter, gradient_of, output_of
+from tests.conftest import gradient_of, output_of, start_descent
 
 CPU = torch.device("cpu")
 N_FIT = 20
 
 
-@pytest.fixture(params=[10, 20, 30], ids=lambda n: f"{n} validation rows")
-def watched(request, make_problem):
-    """A problem whose last rows are only looked at: fewer than those to train on, as many, and more."""
+@pytest.fixture(params=[10, 20, 30], ids=lambda n: f"{n} validation samples")
+def validated(request, make_problem):
+    """A problem whose last samples are for validation only: fewer than those to train on, as many, and more."""
     rng, n_val = np.random.default_rng(0), request.param
     X = rng.normal(size=(N_FIT + n_val, 6))
     val_weights = np.repeat([[0.0, 1 / n_val]], [N_FIT, n_val], axis=1)
@@ -34,54 +34,54 @@ def watched(request, make_problem):
 def started(problem, **kwargs) -> Descent:
     descent = Descent(problem, 1e-2, **kwargs)
     start = problem.network.init(problem.X.shape[1], range(problem.n_replicas), torch.float64, CPU)
-    enter(descent, Solver(problem).feasible(start), 0.1)
+    start_descent(descent, Solver(problem).feasible(start), 0.1)
     return descent
 
 
-def test_looking_does_not_change_the_way(watched):
-    looked_at, alone = started(watched), started(watched)
+def test_evaluations_do_not_change_the_iterates(validated):
+    evaluated, alone = started(validated), started(validated)
     for _ in range(10):
-        looked_at.evaluate()
-        for descent in (looked_at, alone):
+        evaluated.evaluate()
+        for descent in (evaluated, alone):
             descent.run(1)
-        for mine, theirs in zip(looked_at.state.now.weights, alone.state.now.weights, strict=True):
+        for mine, theirs in zip(evaluated.state.now.weights, alone.state.now.weights, strict=True):
             assert torch.equal(mine, theirs)
 
 
-def test_a_look_says_the_same_twice(watched):
-    descent = started(watched)
+def test_two_evaluations_of_an_iterate_are_equal(validated):
+    descent = started(validated)
     descent.run(5)
-    looks = [descent.evaluate()[0] for _ in range(2)]
+    evaluations = [descent.evaluate()[0] for _ in range(2)]
     for name in ("loss", "penalty", "val_loss"):
-        np.testing.assert_array_equal(getattr(looks[0], name), getattr(looks[1], name))
+        np.testing.assert_array_equal(getattr(evaluations[0], name), getattr(evaluations[1], name))
 
 
-def test_a_look_sees_the_losses_of_all_rows(watched):
-    descent = started(watched)
+def test_an_evaluation_has_the_losses_of_all_samples(validated):
+    descent = started(validated)
     descent.run(5)
-    look = descent.evaluate()[0]
-    losses = (output_of(watched.network, descent.state.now.weights, watched.X) - watched.target).square().sum(-1)
-    np.testing.assert_allclose(look.val_losses, losses, rtol=1e-12)
-    np.testing.assert_allclose(look.val_loss, losses[:, N_FIT:].mean(-1), rtol=1e-12)
-    np.testing.assert_allclose(look.loss, losses[:, :N_FIT].mean(-1), rtol=1e-12)
+    evaluation = descent.evaluate()[0]
+    losses = (output_of(validated.network, descent.state.now.weights, validated.X) - validated.target).square().sum(-1)
+    np.testing.assert_allclose(evaluation.val_losses, losses, rtol=1e-12)
+    np.testing.assert_allclose(evaluation.val_loss, losses[:, N_FIT:].mean(-1), rtol=1e-12)
+    np.testing.assert_allclose(evaluation.loss, losses[:, :N_FIT].mean(-1), rtol=1e-12)
 
 
-def pulled(descent: Descent) -> torch.Tensor:
+def feature_gradient(descent: Descent) -> torch.Tensor:
     problem = descent.problem
-    return problem.X[: problem.n_fit].mT @ descent.pull()
+    return problem.X[: problem.n_fit].mT @ descent.product_gradient()
 
 
-def test_the_pull_on_features_is_the_gradient_also_after_a_look(watched):
-    descent = started(watched)
+def test_the_gradient_from_the_product_is_exact_also_after_an_evaluation(validated):
+    descent = started(validated)
     descent.run(5)
     descent.evaluate()
-    exact = gradient_of(watched, Weights(*(w.clone() for w in descent.state.now.weights))).rows
-    np.testing.assert_allclose(pulled(descent), exact, atol=1e-12)
+    exact = gradient_of(validated, Weights(*(w.clone() for w in descent.state.now.weights))).rows
+    np.testing.assert_allclose(feature_gradient(descent), exact, atol=1e-12)
 
 
 @pytest.mark.parametrize("batch_size", [None, 7, 20, 25])
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_the_pull_on_features_is_the_gradient_of_the_whole_network_also_after_batches_and_dropout(
+def test_the_gradient_from_the_product_is_that_of_the_whole_network_also_after_batches_and_dropout(
     make_problem, batch_size, dropout
 ):
     rng = np.random.default_rng(0)
@@ -92,19 +92,19 @@ def test_the_pull_on_features_is_the_gradient_of_the_whole_network_also_after_ba
     loss = (output_of(problem.network, leaf, problem.X) - problem.target).square().sum(-1).mean()
     loss.backward()
     np.testing.assert_allclose(descent.evaluate()[0].loss, loss.item(), rtol=1e-12)
-    np.testing.assert_allclose(pulled(descent), leaf.rows.grad, atol=1e-12)
+    np.testing.assert_allclose(feature_gradient(descent), leaf.rows.grad, atol=1e-12)
 
 
-def test_validation_rows_that_no_rule_listens_to_change_nothing(watched):
-    """Without patience and with the lowest objective kept, the validation rows are only reported on."""
-    blind = replace(watched, X=watched.X[:N_FIT], target=watched.target[:N_FIT], val_weights=None)
+def test_validation_samples_that_no_rule_monitors_change_nothing(validated):
+    """Without patience and with the lowest objective kept, the validation loss is only reported."""
+    unvalidated = replace(validated, X=validated.X[:N_FIT], target=validated.target[:N_FIT], val_weights=None)
     stopping = Stopping(200, None, 1e-6)
-    start = watched.network.init(6, [0], torch.float64, CPU)
-    seeing, unseeing = (
+    start = validated.network.init(6, [0], torch.float64, CPU)
+    with_them, without = (
         follow(Solver(problem), start, Grid(seq=(0.05, 0.2, 0.5)), stopping, stopping)[0]
-        for problem in (watched, blind)
+        for problem in (validated, unvalidated)
     )
-    for a, b in zip(seeing, unseeing, strict=True):
+    for a, b in zip(with_them, without, strict=True):
         assert a.n_iters == b.n_iters
         np.testing.assert_array_equal(a.selected, b.selected)
         assert a.objective == pytest.approx(b.objective, rel=1e-12)
@@ -119,7 +119,7 @@ def test_with_dropout_the_gradient_is_that_of_the_units_that_were_kept():
     part = Pass(network, 2, 8, X)
     for _ in range(2):
         output = part.forward(network.layers(weights), X, rate, torch.Generator().manual_seed(0))
-    part.slope.copy_(output)  # of half the squared output
+    part.output_gradient.copy_(output)  # of half the squared output
     part.backward(network.layers(weights), X, network.layers(gradient))
 
     leaf = Weights(*(w.clone().requires_grad_() for w in weights))

@@ -1,4 +1,4 @@
-"""Every form of the update is the same update: the compiled one is held against plain tensor operations."""
+"""All forms of the update give the same result: the compiled one is compared with plain tensor operations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from riata.network.stacked import Weights
 from riata.prox import hier_prox
 from riata.solver.descent import Descent
 from riata.solver.kernels import State, bind, plain
-from riata.solver.kernels.constants import GROW, MOMENTUM, SHRINK, TAKE_BACK, TINY
+from riata.solver.kernels.constants import GROW, MOMENTUM, SHRINK, SHRINK_REVERTED, TINY
 from riata.solver.solve import Solver
-from tests.conftest import FORMS, enter
+from tests.conftest import FORMS, start_descent
 
 CPU = torch.device("cpu")
 D = 7
-GROUPS = np.array([2, 0, 1, 0, 2, 3, 2])  # neither in order nor side by side
+GROUPS = np.array([2, 0, 1, 0, 2, 3, 2])  # neither in order nor contiguous
 both_forms = pytest.mark.parametrize("form", FORMS)
 outputs = pytest.mark.parametrize("o", [1, 3])
-grouping = pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+grouping = pytest.mark.parametrize("grouped", [False, True], ids=["features", "groups"])
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Case:
     dtype: torch.dtype = torch.float64
     hidden: tuple[int, ...] = (6, 4)
     learning_rate: float = 1e-2
-    out: tuple[int, ...] = ()  # features out of play in the last replica
+    out: tuple[int, ...] = ()  # features inactive in the last replica
 
     def descent(self, make_problem) -> Descent:
-        """Stand at the start; two calls give two descents with nothing in common but their numbers."""
+        """Return a descent at its start; two calls return equal descents that share no memory."""
         rng = np.random.default_rng(0)
         costs = np.array([1.0, 2.0, 0.0, 2.0, 1.0, 0.5, 1.0])  # the same within each group
         problem = make_problem(
@@ -62,13 +62,13 @@ class Case:
         active[-1, list(self.out)] = False
         start.rows[~active] = 0
         descent = Descent(problem, self.learning_rate, self.batch_size, torch.Generator().manual_seed(0))
-        enter(descent, Solver(problem).feasible(start), [100.0] if self.R == 1 else [0.0, 0.5, 100.0], active)
+        start_descent(descent, Solver(problem).feasible(start), [100.0] if self.R == 1 else [0.0, 0.5, 100.0], active)
         return descent
 
     def pair(self, make_problem) -> tuple[Descent, Descent]:
         """One descent with the compiled update, one with the plain one."""
         compiled, by_hand = self.descent(make_problem), self.descent(make_problem)
-        by_hand._advance = partial(plain.advance, by_hand.state)
+        by_hand._update = partial(plain.update, by_hand.state)
         return compiled, by_hand
 
 
@@ -76,13 +76,13 @@ def numbers(state: State) -> dict[str, torch.Tensor]:
     """Everything that an update changes."""
     places = {"now": state.now, "last": state.last}
     return {
-        **{f"rows {name}": place.weights.rows for name, place in places.items()},
+        **{f"features {name}": place.weights.rows for name, place in places.items()},
         **{f"upper {name}": place.weights.upper for name, place in places.items()},
         **{f"norms {name}": place.norms for name, place in places.items()},
-        "moments of rows": state.moments.rows,
+        "moments of features": state.moments.rows,
         "moments of upper": state.moments.upper,
         "scale": state.scale,
-        "reached": state.reached,
+        "objective": state.last_objective,
     }
 
 
@@ -93,14 +93,14 @@ def copied(state: State) -> dict[str, torch.Tensor]:
 def assert_same(one: State, other: State, tolerance: float) -> None:
     """Compare replica by replica, relative to the largest number of each kind."""
     assert one.turn == other.turn
-    assert torch.equal(one.fresh, other.fresh)
+    assert torch.equal(one.restarted, other.restarted)
     theirs = numbers(other)
     for name, mine in numbers(one).items():
-        assert mine.isfinite().all() or name == "reached", name
+        assert mine.isfinite().all() or name == "objective", name
         for r, (a, b) in enumerate(zip(mine, theirs[name], strict=True)):
             size = float(b.abs().max())
             torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance * size, msg=lambda m: f"{name}, {r}: {m}")  # noqa: B023
-        zero = "rows" in name or "norms" in name
+        zero = "features" in name or "norms" in name
         assert not zero or torch.equal(mine == 0, theirs[name] == 0), name
 
 
@@ -162,23 +162,23 @@ def same(mine: torch.Tensor, other: torch.Tensor, form) -> bool:
 @both_forms
 @grouping
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
-def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_move(make_problem, form, grouped, batch_size):
+def test_a_replica_that_is_not_live_keeps_every_number_and_the_others_change(make_problem, form, grouped, batch_size):
     case = Case(2, grouped, gamma=0.1, batch_size=batch_size)
     descent, alone = case.descent(make_problem), case.descent(make_problem)
-    descent._advance, alone._advance = form(descent.state), form(alone.state)
+    descent._update, alone._update = form(descent.state), form(alone.state)
     for each in (descent, alone):
         each.run(3)
     descent.state.live[1] = False
-    here, fresh = copied(descent.state), descent.state.fresh.clone()
+    here, restarted = copied(descent.state), descent.state.restarted.clone()
     descent.run(7)
     alone.run(7)
     after, free = numbers(descent.state), numbers(alone.state)
     for name in after:
-        expected = here[name.replace("last", "now")][1]  # at rest both iterates are the same
+        expected = here[name.replace("last", "now")][1]  # both iterates are then the same
         assert torch.equal(after[name][1], expected), name
         assert same(after[name][::2], free[name][::2], form), name
-    assert descent.state.fresh[1] == fresh[1]
-    assert not torch.equal(after["rows now"][0], here["rows now"][0])
+    assert descent.state.restarted[1] == restarted[1]
+    assert not torch.equal(after["features now"][0], here["features now"][0])
 
 
 @grouping
@@ -196,9 +196,9 @@ def test_the_forms_agree_when_not_all_replicas_are_live(make_problem, grouped, l
 
 
 @both_forms
-def test_a_replica_at_rest_waits_for_the_others_as_long_as_it_takes(make_problem, form):
+def test_a_replica_that_has_stopped_stays_finite_however_long_the_others_run(make_problem, form):
     descent = Case(dtype=torch.float32, hidden=(2,)).descent(make_problem)
-    descent._advance = form(descent.state)
+    descent._update = form(descent.state)
     descent.run(3)
     descent.state.live[0] = False
     here = copied(descent.state)
@@ -209,18 +209,18 @@ def test_a_replica_at_rest_waits_for_the_others_as_long_as_it_takes(make_problem
 
 
 @both_forms
-@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["features", "groups"])
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
-def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_not_there(
+def test_an_inactive_feature_stays_at_zero_and_the_others_change_as_if_it_were_not_there(
     make_problem, form, grouped, batch_size
 ):
     out = (1, 3, 5)  # whole groups
     whole = Case(2, grouped, R=1, batch_size=batch_size, out=out).descent(make_problem)
     keep = torch.tensor([j for j in range(D) if j not in out])
     narrow = Descent(whole.problem.only(keep), 1e-2, batch_size, torch.Generator().manual_seed(0))
-    enter(narrow, Weights(whole.state.now.weights.rows[:, keep], whole.state.now.weights.upper), 100.0)
+    start_descent(narrow, Weights(whole.state.now.weights.rows[:, keep], whole.state.now.weights.upper), 100.0)
     for descent in (whole, narrow):
-        descent._advance = form(descent.state)
+        descent._update = form(descent.state)
         descent.run(20)
     assert (whole.state.now.weights.rows[:, list(out)] == 0).all()
     assert (whole.state.moments.rows[:, list(out)] == 0).all()
@@ -232,7 +232,7 @@ def test_a_feature_out_of_play_stays_at_zero_and_the_others_move_as_if_it_were_n
 @grouping
 @pytest.mark.parametrize("R", [1, 3])
 @pytest.mark.parametrize("batch_size", [None, 15], ids=["full", "batches"])
-def test_the_forms_agree_when_features_are_out_of_play(make_problem, o, grouped, R, batch_size):
+def test_the_forms_agree_when_features_are_inactive(make_problem, o, grouped, R, batch_size):
     case = Case(o, grouped, R, 0.1, batch_size, out=(1, 3, 5))
     compiled, by_hand = case.pair(make_problem)
     for _ in range(20):
@@ -244,53 +244,53 @@ def test_the_forms_agree_when_features_are_out_of_play(make_problem, o, grouped,
 # ---- the size of the steps ------------------------------------------------------------------------------------------
 
 
-def judged(make_problem, form, grouped: bool) -> tuple[Descent, torch.Tensor]:
-    """Three replicas on their way, the bar then set so that the first rose by a fifth, the second by a hundredth."""
+def rising(make_problem, form, grouped: bool) -> tuple[Descent, torch.Tensor]:
+    """Three replicas after four updates, the last objective set so that it rose by a fifth, rose by a hundredth, and fell."""
     descent = Case(2, grouped, gamma=0.1).descent(make_problem)
-    descent._advance = form(descent.state)
+    descent._update = form(descent.state)
     descent.run(4)
     objective = torch.tensor(descent.evaluate()[0].objective)
-    descent.state.reached.copy_(objective / torch.tensor([1.2, 1.01, 0.99]))
+    descent.state.last_objective.copy_(objective / torch.tensor([1.2, 1.01, 0.99]))
     return descent, objective
 
 
 @both_forms
 @grouping
-def test_a_fall_lengthens_the_steps_a_rise_halves_them_and_a_rise_by_a_tenth_is_taken_back(make_problem, form, grouped):
-    descent, objective = judged(make_problem, form, grouped)
+def test_a_fall_lengthens_the_steps_a_rise_halves_them_and_a_rise_by_a_tenth_is_reverted(make_problem, form, grouped):
+    descent, objective = rising(make_problem, form, grouped)
     state = descent.state
-    before, fresh = copied(state), state.fresh.clone()
-    assert not fresh.any()
+    before, restarted = copied(state), state.restarted.clone()
+    assert not restarted.any()
     descent.run(1)
     after = numbers(state)
-    np.testing.assert_allclose(after["scale"] / before["scale"], [TAKE_BACK, SHRINK, GROW], rtol=1e-14)
-    np.testing.assert_allclose(after["reached"], [before["reached"][0], *objective[1:]], rtol=1e-12)
-    assert state.fresh.tolist() == [True, False, False]
-    for name in ("rows", "upper", "norms"):
+    np.testing.assert_allclose(after["scale"] / before["scale"], [SHRINK_REVERTED, SHRINK, GROW], rtol=1e-14)
+    np.testing.assert_allclose(after["objective"], [before["objective"][0], *objective[1:]], rtol=1e-12)
+    assert state.restarted.tolist() == [True, False, False]
+    for name in ("features", "upper", "norms"):
         assert torch.equal(after[f"{name} now"][0], before[f"{name} last"][0])
         assert not torch.equal(after[f"{name} now"][1:], before[f"{name} now"][1:])
-    for name in ("moments of rows", "moments of upper"):
-        assert torch.equal(after[name][0], before[name][0])  # that gradient belongs to the iterate that was left
+    for name in ("moments of features", "moments of upper"):
+        assert torch.equal(after[name][0], before[name][0])  # that gradient belongs to the rejected iterate
 
 
 @grouping
-def test_the_forms_agree_after_falls_rises_and_steps_taken_back(make_problem, grouped):
-    descents = [judged(make_problem, form.values[0], grouped)[0] for form in FORMS]
+def test_the_forms_agree_after_falls_rises_and_reverted_steps(make_problem, grouped):
+    descents = [rising(make_problem, form.values[0], grouped)[0] for form in FORMS]
     for i in range(20):
         for descent in descents:
             descent.run(1)
             if i % 5 == 4:
-                bar = 1 + 0.3 * torch.tensor([i % 2, 0.02, (i + 1) % 2], dtype=torch.float64)
-                descent.state.reached.copy_(torch.tensor(descent.evaluate()[0].objective) / bar)
+                ratio = 1 + 0.3 * torch.tensor([i % 2, 0.02, (i + 1) % 2], dtype=torch.float64)
+                descent.state.last_objective.copy_(torch.tensor(descent.evaluate()[0].objective) / ratio)
         assert_same(descents[0].state, descents[1].state, 1e-10)
 
 
 @both_forms
-def test_a_step_after_a_rise_does_not_repeat_the_last_move(make_problem, form):
-    descent, _ = judged(make_problem, form, False)
-    other, _ = judged(make_problem, form, False)
+def test_a_step_after_a_rise_is_without_momentum(make_problem, form):
+    descent, _ = rising(make_problem, form, False)
+    other, _ = rising(make_problem, form, False)
     for iterate, name in ((other.state.last, "rows"), (other.state.last, "upper")):
-        getattr(iterate.weights, name)[1:].add_(1.0)  # another last move
+        getattr(iterate.weights, name)[1:].add_(1.0)  # another last step
     for each in (descent, other):
         each.run(1)
     for mine, theirs in zip(descent.state.now.weights, other.state.now.weights, strict=True):
@@ -301,11 +301,11 @@ def test_a_step_after_a_rise_does_not_repeat_the_last_move(make_problem, form):
 @both_forms
 @grouping
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(make_problem, form, grouped, dtype):
+def test_a_loss_that_is_not_a_number_is_reverted_and_changes_no_weight(make_problem, form, grouped, dtype):
     case = Case(2, grouped, gamma=0.1, dtype=dtype)
     spoilt, sound = case.descent(make_problem), case.descent(make_problem)
     advance = form(spoilt.state)
-    sound._advance = form(sound.state)
+    sound._update = form(sound.state)
 
     def spoil():
         state = spoilt.state
@@ -313,13 +313,13 @@ def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(mak
             tensor[1] = torch.nan
         advance()
 
-    spoilt._advance = advance
+    spoilt._update = advance
     for descent in (spoilt, sound):
         descent.run(4)
-    spoilt._advance = spoil
+    spoilt._update = spoil
     before = copied(spoilt.state)
     spoilt.run(1)
-    for name in ("rows", "upper", "norms"):
+    for name in ("features", "upper", "norms"):
         assert torch.equal(numbers(spoilt.state)[f"{name} now"][1], before[f"{name} last"][1])
     spoilt.run(6)
     sound.run(7)
@@ -327,27 +327,27 @@ def test_a_loss_that_is_not_a_number_is_taken_back_and_moves_no_weight_to_it(mak
     for name, value in after.items():
         assert value.isfinite().all(), name
         assert same(value[::2], others[name][::2], form), name
-    spoilt._advance = advance
+    spoilt._update = advance
     spoilt.run(20)
-    assert (spoilt.evaluate()[0].objective < before["reached"].numpy()).all()
+    assert (spoilt.evaluate()[0].objective < before["objective"].numpy()).all()
 
 
 @both_forms
-def test_data_that_are_not_numbers_move_nothing(make_problem, form):
+def test_data_that_are_not_numbers_change_no_weight(make_problem, form):
     descent = Case().descent(make_problem)
-    descent._advance = form(descent.state)
+    descent._update = form(descent.state)
     start = copied(descent.state)
     descent.problem.target[3] = torch.nan
-    descent.place(Weights(start["rows now"], start["upper now"]))
+    descent.set_weights(Weights(start["features now"], start["upper now"]))
     descent.run(10)
-    for name in ("rows", "upper", "norms"):
+    for name in ("features", "upper", "norms"):
         assert torch.equal(numbers(descent.state)[f"{name} now"], start[f"{name} now"])
 
 
 @both_forms
-def test_an_iterate_that_is_not_finite_leaves_no_trace_once_it_is_taken_back(make_problem, form):
+def test_an_iterate_that_is_not_finite_leaves_no_trace_once_it_is_reverted(make_problem, form):
     descent = Case().descent(make_problem)
-    descent._advance = form(descent.state)
+    descent._update = form(descent.state)
     descent.run(4)
     for weights in descent.state.now.weights:
         weights[1] = torch.nan
@@ -361,10 +361,10 @@ def test_an_iterate_that_is_not_finite_leaves_no_trace_once_it_is_taken_back(mak
 @both_forms
 def test_steps_that_lead_out_of_range_are_shortened_until_the_objective_falls(make_problem, form):
     descent = Case(learning_rate=1e100).descent(make_problem)  # the product of three layers overflows
-    descent._advance = form(descent.state)
+    descent._update = form(descent.state)
     first = descent.evaluate()[0].objective
     descent.run(1000)
-    assert (descent.state.reached.numpy() < first).all()
+    assert (descent.state.last_objective.numpy() < first).all()
     assert all(weights.isfinite().all() for weights in descent.state.now.weights)
 
 
@@ -389,7 +389,7 @@ class Call:
     guess: np.ndarray | None = None  # (R,) relative to the norms
 
     def through_update(self, make_problem, form, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Put the rows where an update finds them, with λ as the price: new skip, first and norms."""
+        """Apply one update to these weights, with λ for each group: new skip, first and norms."""
         R, d, o = self.skip.shape
         X, target, weights = np.zeros((2, d)), np.zeros((2, o)), np.ones((R, 2))
         hidden, M = (self.first.shape[-1],), list(self.M)
@@ -397,7 +397,7 @@ class Call:
         descent = Descent(problem, UNIT, batch_size=2)
         rows = torch.tensor(np.concatenate([self.skip, self.first], -1), dtype=dtype)
         upper = torch.zeros(R, problem.network.n_upper, dtype=dtype)
-        enter(descent, Weights(rows, upper), torch.tensor(self.lambda_, dtype=dtype))
+        start_descent(descent, Weights(rows, upper), torch.tensor(self.lambda_, dtype=dtype))
         if self.guess is not None:
             descent.state.now.norms.mul_(torch.tensor(self.guess, dtype=dtype).unsqueeze(-1))
         form(descent.state)()
@@ -405,14 +405,14 @@ class Call:
         return problem.skip(new.weights.rows), problem.first(new.weights.rows), new.norms
 
     def directly(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ask the operator itself, in double precision."""
+        """Apply the operator itself, in double precision."""
         groups = None if self.groups is None else torch.tensor(self.groups)
         lambda_, M = (torch.tensor(a).unsqueeze(-1) for a in (self.lambda_, self.M))
         return hier_prox(torch.tensor(self.skip), torch.tensor(self.first), lambda_=lambda_, M=M, groups=groups)
 
     @property
     def size(self) -> float:
-        """The largest number that the arithmetic comes across."""
+        """The largest number in the arithmetic."""
         guess = 0.0 if self.guess is None else float(self.guess.max())
         norm = np.sqrt((self.skip**2).sum())
         return float(norm * (1 + guess) + np.sqrt((self.first**2).sum()) + self.lambda_.max())
@@ -420,7 +420,7 @@ class Call:
 
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    """Any rows: zero ones, tied ones, one entry to a few dozen, in groups or not, and any guess at the norms."""
+    """Any weights: zero ones, tied ones, one entry to a few dozen, in groups or not, and any guess at the norms."""
     R, d, o, k = (draw(st.integers(1, n)) for n in (2, 4, 3, 6))
     groups = draw(st.none() | arrays(np.int64, d, elements=st.integers(-1, 2)))
     skip, first = (draw(arrays(float, (R, d, width), elements=ENTRY)) for width in (o, k))
@@ -450,7 +450,7 @@ def test_an_update_without_a_gradient_is_the_operator_whatever_the_guess(make_pr
 @both_forms
 @pytest.mark.parametrize("lambda_", [0.0, 1.0])
 @pytest.mark.parametrize("M", [0.0, 1.0, 1e6])
-def test_zero_rows_stay_zero(make_problem, form, lambda_, M):
+def test_zero_weights_stay_zero(make_problem, form, lambda_, M):
     call = Call(np.zeros((1, 3, 2)), np.zeros((1, 3, 4)), np.array([lambda_]), np.array([M]), np.array([0, 1, 0]))
     for answer in call.through_update(make_problem, form, torch.float64):
         assert (answer == 0).all()
@@ -470,7 +470,7 @@ def test_a_zero_group_brought_in_by_first_takes_the_first_output_of_its_first_fe
 @outputs
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("exponent", [0.2, 0.5, 0.55, 0.9, 1.0, 1.02])
-def test_a_vanishing_skip_row_gets_the_right_norm_and_never_nan(make_problem, form, exponent, o, grouped, dtype):
+def test_vanishing_skip_weights_get_the_right_norm_and_never_nan(make_problem, form, exponent, o, grouped, dtype):
     # From small to where the square, then the reciprocal, then the number itself leaves the range of the dtype.
     skip = np.full((1, 1, o), torch.finfo(dtype).tiny ** exponent)
     groups = np.zeros(1, dtype=int) if grouped else None
@@ -486,7 +486,7 @@ def test_a_vanishing_skip_row_gets_the_right_norm_and_never_nan(make_problem, fo
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("M", [0.0, 1.0])
 @pytest.mark.parametrize("exponent", [0.2, 0.4, 0.45, 0.9])
-def test_a_tiny_feasible_row_is_left_alone_whatever_its_sign(make_problem, form, exponent, M, dtype):
+def test_tiny_feasible_weights_do_not_change_whatever_their_sign(make_problem, form, exponent, M, dtype):
     skip = np.array([[[1.0], [-1.0]]]) * torch.finfo(dtype).tiny ** exponent
     call = Call(skip, np.zeros((1, 2, 3)), np.zeros(1), np.array([M]))
     answer, _, norms = call.through_update(make_problem, form, dtype)
@@ -506,7 +506,7 @@ def test_ties_share_the_bound(make_problem, form, n):
 
 
 @both_forms
-def test_a_norm_at_the_threshold_exactly_goes_to_zero(make_problem, form):
+def test_a_norm_at_the_threshold_exactly_becomes_zero(make_problem, form):
     call = Call(np.array([[[3.0, 4.0]]]), np.zeros((1, 1, 2)), np.array([5.0]), np.array([10.0]))
     for dtype in (torch.float32, torch.float64):
         skip, first, norms = call.through_update(make_problem, form, dtype)

@@ -95,7 +95,7 @@ def test_without_hierarchy_many_classes_meet_the_optimality_conditions_of_the_gr
 
 @pytest.fixture(scope="module")
 def exact_path(diabetes, make_problem):
-    """A path at M = 10 in float64, solved until nothing moves."""
+    """A path at M = 10 in float64, solved until it converged."""
     X, y = diabetes
     problem = make_problem(X[:150, :6], y[:150], M=10.0, hidden=(3,), gamma=0.02)
     solver = Solver(problem)
@@ -122,15 +122,15 @@ def test_with_hierarchy_the_objective_has_stopped_falling_at_every_point(exact_p
         assert -1e-12 <= fall <= 1e-5 * point.objective
 
 
-def test_with_hierarchy_no_dropped_feature_wants_back_in(exact_path):
+def test_with_hierarchy_dropped_features_satisfy_their_subgradient_bound(exact_path):
     solver, path = exact_path
     problem = solver.problem
     assert path[-1].n_selected < path[0].n_selected
     for point in path[1:]:
         weights = as_weights(solver, point)
         gradient = gradient_of(problem, weights).rows[0]
-        pull = problem.skip(gradient).norm(dim=-1) + 10 * problem.first(gradient).abs().sum(-1)
-        assert (pull.numpy()[~point.selected] <= point.lambda_ * (1 + 1e-6)).all()
+        bound = problem.skip(gradient).norm(dim=-1) + 10 * problem.first(gradient).abs().sum(-1)
+        assert (bound.numpy()[~point.selected] <= point.lambda_ * (1 + 1e-6)).all()
         slack = (problem.first(weights.rows).abs().amax(-1) - 10 * problem.skip(weights.rows).norm(dim=-1))[0]
         assert (slack.numpy()[point.selected] <= 1e-12).all()
 

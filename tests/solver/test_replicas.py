@@ -1,4 +1,4 @@
-"""Many networks at once are the same networks one by one, and a weight is a number of rows."""
+"""Many networks at once are the same networks one by one, and a weight is a number of copies of a sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from riata.path.solve import follow
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
-from tests.conftest import FORMS, enter, gradient_of, matrices_of, output_of
+from tests.conftest import FORMS, gradient_of, matrices_of, output_of, start_descent
 
 CPU = torch.device("cpu")
 STOPPING = Stopping(100, None, 1e-4)
@@ -49,7 +49,7 @@ def test_replicas_trained_together_equal_each_trained_alone(diabetes, make_probl
         assert_same_path(together[r], alone)
 
 
-def test_a_row_of_weight_zero_is_a_row_left_out(diabetes, make_problem):
+def test_a_sample_of_weight_zero_is_a_sample_left_out(diabetes, make_problem):
     X, y = diabetes
     weights = np.ones(len(X))
     weights[::5] = 0
@@ -58,7 +58,7 @@ def test_a_row_of_weight_zero_is_a_row_left_out(diabetes, make_problem):
     assert_same_path(zero, gone)
 
 
-def test_a_row_of_weight_two_is_the_row_twice(diabetes, make_problem):
+def test_a_sample_of_weight_two_is_the_sample_twice(diabetes, make_problem):
     X, y = diabetes
     weights = np.ones(len(X))
     weights[:40] = 2
@@ -99,7 +99,7 @@ def test_the_closed_form_gradient_equals_autograd(make_problem, hidden, loss, ta
     np.testing.assert_allclose(closed.upper, leaf.upper.grad, atol=1e-12)
 
     descent = Descent(problem, 1e-3)
-    enter(descent, start, 0.0)
+    start_descent(descent, start, 0.0)
     np.testing.assert_allclose(descent.evaluate()[0].loss, losses.detach(), atol=1e-12)
 
 
@@ -123,9 +123,9 @@ def test_an_update_with_gamma_is_one_with_the_gradient_of_its_terms_added(make_p
         by_hand.state.gradient.upper.add_(leaf.upper.grad)
         advance()
 
-    given._advance, by_hand._advance = form(given.state), with_terms
+    given._update, by_hand._update = form(given.state), with_terms
     for descent in (given, by_hand):
-        enter(descent, start, [0.01, 0.3])
+        start_descent(descent, start, [0.01, 0.3])
         descent.run(5)
     for mine, other in zip(given.state.now.weights, by_hand.state.now.weights, strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-12)
@@ -133,7 +133,7 @@ def test_an_update_with_gamma_is_one_with_the_gradient_of_its_terms_added(make_p
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_objective_that_steps_are_judged_by_is_the_stated_one(make_problem, form):
+def test_the_objective_that_adapts_the_steps_is_the_stated_one(make_problem, form):
     rng = np.random.default_rng(0)
     groups, costs = np.array([0, 0, 1, 2]), np.array([2.0, 2.0, 0.0, 1.0])
     problem = make_problem(
@@ -150,12 +150,12 @@ def test_the_objective_that_steps_are_judged_by_is_the_stated_one(make_problem, 
     objective = (problem.weights * losses).sum(-1) + penalty
 
     descent = Descent(problem, 1e-3)
-    descent._advance = form(descent.state)
-    enter(descent, start, lambda_)
+    descent._update = form(descent.state)
+    start_descent(descent, start, lambda_)
     np.testing.assert_allclose(descent.evaluate()[0].penalty, penalty, rtol=1e-12)
     np.testing.assert_allclose(descent.evaluate()[0].objective, objective, rtol=1e-12)
     descent.run(1)
-    np.testing.assert_allclose(descent.state.reached, objective, rtol=1e-12)
+    np.testing.assert_allclose(descent.state.last_objective, objective, rtol=1e-12)
 
 
 def test_dropout_drops_the_stated_share_and_keeps_the_mean():
@@ -173,14 +173,14 @@ def test_dropout_drops_the_stated_share_and_keeps_the_mean():
 
 
 def test_units_are_dropped_in_all_replicas_alike(make_problem):
-    """So a replica goes the same way alone and with others."""
+    """So a replica has the same iterates alone and with others."""
     rng = np.random.default_rng(0)
     data = rng.normal(size=(29, 4)), rng.normal(size=29)
     ends = []
     for weights in (np.ones((1, 29)), np.ones((3, 29))):
         problem = make_problem(*data, weights=weights, dropout=0.3)
         descent = Descent(problem, 1e-3, 8, torch.Generator().manual_seed(0))
-        enter(descent, problem.network.init(4, [0] * len(weights), torch.float64, CPU), 0.0)
+        start_descent(descent, problem.network.init(4, [0] * len(weights), torch.float64, CPU), 0.0)
         descent.run(3)
         ends.append(descent.state.now.weights.rows)
     for one in ends[1]:
@@ -195,8 +195,8 @@ def test_the_gradients_of_batches_average_to_that_of_the_whole(make_problem, bat
     problem = make_problem(rng.normal(size=(29, 4)), rng.normal(size=29), weights=rng.uniform(size=(2, 29)))
     start = problem.network.init(4, [0, 1], torch.float64, CPU)
     descent, seen = Descent(problem, 1e-3, batch, torch.Generator().manual_seed(0)), []
-    descent._advance = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
-    enter(descent, start, 0.0)
+    descent._update = lambda: seen.append(Weights(*(g.clone() for g in descent.state.gradient)))
+    start_descent(descent, start, 0.0)
     descent.run(1)
     sizes = [min(batch, 29 - i) for i in range(0, 29, batch)]
     assert len(seen) == len(sizes)

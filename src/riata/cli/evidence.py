@@ -137,7 +137,7 @@ def stability(table: Table, rows: Rows, job: Job) -> Found:
 
 def knockoffs(table: Table, rows: Rows, job: Job) -> Found:
     """Compare the columns with their knockoffs on some rows."""
-    selector = KnockoffSelector(_ranker(table, job), fdr=job.fdr, **_work(job))
+    selector = KnockoffSelector(_ranker(table, job), **_work(job) | {"fdr": job.fdr})
     wording = {
         "at fdr=": "at --fdr ",
         "feature_groups for columns": "leaving out all but one of the columns",

@@ -1,25 +1,27 @@
-"""Complete a table with gaps: a network that predicts entries it is not shown from those it is.
+"""Complete a table with gaps: a network predicts hidden and missing entries from the others.
 
-Taken literally, a network that reconstructs its input learns the identity, and the answer is the initial fill. So an entry is
-never input and target at once: before each descent a random share of the known entries is hidden, and these are what is
-scored. Hidden entries and gaps alike are filled with the network's own output, several times over; with the linear maps of
-:mod:`riata.completion.soft_impute` to start from this is the fixed point of Soft-Impute, and the hidden layers bend it.
+A network that reconstructs its input learns the identity, and gaps keep their initial fill. So no entry is input and target at
+once: before each descent a random share of the observed entries is hidden, and the loss is computed on these. Hidden entries
+and gaps are filled with the network's own output, repeatedly. The network starts from the linear maps of
+:mod:`riata.completion.soft_impute`, with which the fixed point of filling is that of Soft-Impute; the hidden layers add the
+nonlinear part.
 """
 
-from riata.completion.hiding import Completer, Gaps, Round, Trained, fill, train
-from riata.completion.points import FilledPoint, Training, complete, judge, judged_point, row_weights
+from riata.completion.hiding import Completer, Gaps, fill
+from riata.completion.points import FilledPoint, complete, evaluate_path, evaluate_point, val_weights
+from riata.completion.training import HistoryRow, Trained, Trainer, train
 
 __all__ = [
     "Completer",
     "FilledPoint",
     "Gaps",
-    "Round",
+    "HistoryRow",
     "Trained",
-    "Training",
+    "Trainer",
     "complete",
+    "evaluate_path",
+    "evaluate_point",
     "fill",
-    "judge",
-    "judged_point",
-    "row_weights",
     "train",
+    "val_weights",
 ]

@@ -1,14 +1,11 @@
-"""A solver that hides entries of a table and learns to predict them, and how it is trained."""
+"""A solver that hides entries of a table and learns to predict them from the others."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,28 +14,24 @@ from riata.solver.problem import Problem
 from riata.solver.solve import Solution, Solver
 from riata.solver.stopping import Mask, Stopping
 
-__all__ = ["FILLS", "Completer", "Gaps", "Round", "Trained", "fill", "train"]
+__all__ = ["MAX_FILLS", "Completer", "Gaps", "fill"]
 
-_PASSES = 3  # over the rows until other entries are hidden
-FILLS = 8  # at most, while training; how many is drawn anew each time, so that the network is right at every stage
-_TRIED = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of fills of which the validation entries choose one
-_AVERAGE = 0.9  # weights are averaged over about 1 / (1 − this) rounds: entries hidden at random make each one noisy
-_EVERY = 3  # rounds between two looks at the validation entries
+MAX_FILLS = 8  # in training; the number is drawn for each hiding, so that the network is trained for every fill
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """A table as the networks see it, scaled."""
+    """A scaled table with gaps, as the networks get it."""
 
-    values: Tensor  # (n, d), zero where nothing is known
-    known: Tensor  # (n, d) bool: entries to learn from
-    judged: Tensor  # (n, d): values of the entries to validate on, NaN elsewhere
+    values: Tensor  # (n, d), zero at entries that are not observed
+    observed: Tensor  # (n, d) bool: entries to learn from
+    validation: Tensor  # (n, d): values of the validation entries, NaN elsewhere
 
     @cached_property
     def limits(self) -> tuple[Tensor, Tensor]:
-        """Lowest and highest known value of each column; a column without any is held at zero."""
-        low = torch.where(self.known, self.values, torch.inf).amin(0)
-        high = torch.where(self.known, self.values, -torch.inf).amax(0)
+        """Lowest and highest observed value of each column; zero for a column without any."""
+        low = torch.where(self.observed, self.values, torch.inf).amin(0)
+        high = torch.where(self.observed, self.values, -torch.inf).amax(0)
         return torch.where(low <= high, low, 0.0), torch.where(low <= high, high, 0.0)
 
 
@@ -49,23 +42,23 @@ def fill(
     columns: Tensor,
     limits: tuple[Tensor, Tensor],
     n_fills: int,
-    see: Callable[[int, Tensor], None] | None = None,
+    on_fill: Callable[[int, Tensor], None] | None = None,
 ) -> Tensor:
-    """Fill what is not shown with the output for the table so far, so many times.
+    """Fill the entries that are not shown with the network's output, repeatedly, each time with the last output as input.
 
     Parameters
     ----------
     run : callable
-        The network: (n, k) entries of the columns that are inputs -> (n, d) all columns. May use its output again.
+        The network: (n, k) entries of the columns that are inputs -> (n, d) all columns. May overwrite its last output.
     values, shown : Tensor of shape (n, d)
-        The table, and which of its entries are there.
+        The table, and the mask of the entries that the network may use.
     columns : Tensor of shape (k,)
         Positions of the inputs.
     limits : pair of Tensor of shape (d,)
         The lowest and the highest value to fill in.
     n_fills : int
-        How many times. The first fill is the mean of what is shown of a row's inputs.
-    see : callable, optional
+        Number of fills. The first input has the mean of a sample's shown inputs at the entries that are not shown.
+    on_fill : callable, optional
         Called after each fill with its number and all outputs.
 
     Returns
@@ -73,29 +66,30 @@ def fill(
     Tensor of shape (n, d)
         The last output.
     """
-    inputs, there = values[:, columns], shown[:, columns]
-    means = torch.where(there, inputs, 0.0).sum(1, keepdim=True) / there.sum(1, keepdim=True).clamp_min(1)
+    inputs, shown_inputs = values[:, columns], shown[:, columns]
+    n_shown = shown_inputs.sum(1, keepdim=True).clamp_min(1)
+    means = torch.where(shown_inputs, inputs, 0.0).sum(1, keepdim=True) / n_shown
     output = torch.clamp(means, *limits)  # (n, d)
     for i in range(n_fills):
-        output = run(torch.where(there, inputs, output[:, columns])).clamp(*limits)
-        if see is not None:
-            see(i + 1, output)
+        output = run(torch.where(shown_inputs, inputs, output[:, columns])).clamp(*limits)
+        if on_fill is not None:
+            on_fill(i + 1, output)
     return output
 
 
 class Completer(Solver):
-    """A solver that hides other entries of the table whenever it starts, and fills them with the network it starts from.
+    """A solver that hides new entries of the table whenever it starts, and fills them with the network it starts from.
 
     Parameters
     ----------
     problem : Problem
-        Of one replica; its rows are copies of the table's, and its X and target are written to.
+        Of one replica; its samples are copies of the table's, and its X and target are overwritten.
     gaps : Gaps
         The table.
     columns : Tensor of shape (k,)
         Positions in the table of the columns of X.
     hide : float
-        Share of the known entries to hide; with 0 every known entry is both input and target.
+        Share of the observed entries to hide; with 0 every observed entry is both input and target.
     draw : torch.Generator
         Source of randomness.
     learning_rate : float
@@ -116,141 +110,51 @@ class Completer(Solver):
         self.gaps = gaps
         self.columns = columns
         self.hide = hide
-        network, X = problem.network, problem.X
-        self._forward = network.passes(1, len(X), X, learns=False)
-        one_copy = len(X) == len(gaps.values)
-        self._whole = self._forward if one_copy else network.passes(1, len(gaps.values), X, learns=False)
+        network, X, n = problem.network, problem.X, len(gaps.values)
+        self._copies_pass = network.passes(1, len(X), X, learns=False)
+        self._table_pass = self._copies_pass if len(X) == n else network.passes(1, n, X, learns=False)
 
     def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
-        """Hide other entries, then minimise."""
+        """Hide new entries, then minimise."""
         self._hide(start)
         return super().minimise(start, lambda_, stopping, frozen)
 
     @torch.inference_mode()
-    def completions(self, weights: Weights, n_fills: int, see: Callable[[int, Tensor], None] | None = None) -> Tensor:
-        """Return the output for the table with everything shown that is known, (n, d)."""
-        return self._filled(weights, self._whole, self.gaps.values, self.gaps.known, n_fills, see)
+    def completions(
+        self, weights: Weights, n_fills: int, on_fill: Callable[[int, Tensor], None] | None = None
+    ) -> Tensor:
+        """Return the output for the table with all observed entries shown, (n, d)."""
+        return self._fill(weights, self._table_pass, self.gaps.values, self.gaps.observed, n_fills, on_fill)
 
     @torch.inference_mode()
     def _hide(self, weights: Weights) -> None:
+        """Draw the entries to hide, make them the target, and write the filled copies of the table into X."""
         problem, gaps = self.problem, self.gaps
         n, d = gaps.values.shape
-        copies = len(problem.X) // n
-        chance = torch.rand((copies, n, d), generator=self.draw, device=gaps.values.device)
-        hidden = (chance < self.hide) & gaps.known
-        shown = (gaps.known & ~hidden).flatten(0, 1)
-        values = gaps.values.repeat(copies, 1)
-        scored = hidden if self.hide else gaps.known.expand_as(hidden)
-        problem.target.copy_(torch.where(scored, gaps.values, torch.nan).flatten(0, 1))
-        n_fills = int(torch.randint(1, FILLS + 1, (1,), generator=self.draw, device=gaps.values.device))
-        output = self._filled(weights, self._forward, values, shown, n_fills if self.hide else 0)
+        n_copies = len(problem.X) // n
+        uniform = torch.rand((n_copies, n, d), generator=self.draw, device=gaps.values.device)
+        hidden = (uniform < self.hide) & gaps.observed
+        shown = (gaps.observed & ~hidden).flatten(0, 1)
+        values = gaps.values.repeat(n_copies, 1)
+        targets = hidden if self.hide else gaps.observed.expand_as(hidden)
+        problem.target.copy_(torch.where(targets, gaps.values, torch.nan).flatten(0, 1))
+        n_fills = int(torch.randint(1, MAX_FILLS + 1, (1,), generator=self.draw, device=gaps.values.device))
+        output = self._fill(weights, self._copies_pass, values, shown, n_fills if self.hide else 0)
         torch.where(shown[:, self.columns], values[:, self.columns], output[:, self.columns], out=problem.X)
         if self._descent is not None and self._descent.problem is not problem:
             self._descent.problem.X.copy_(problem.X[:, self._features])
-        self._known = None  # what is known of these weights was true of other inputs
+        self._evaluated = None  # the evaluation of these weights was on other inputs
 
-    def _filled(
+    def _fill(
         self,
         weights: Weights,
         forward: AnyPass,
         values: Tensor,
         shown: Tensor,
         n_fills: int,
-        see: Callable[[int, Tensor], None] | None = None,
+        on_fill: Callable[[int, Tensor], None] | None = None,
     ) -> Tensor:
-        used = self.problem.selected(weights.rows)[0].nonzero().squeeze(-1)
-        layers = self.problem.network.layers(Weights(weights.rows[:, used], weights.upper))
-        limits = self.gaps.limits
-        return fill(lambda X: forward.forward(layers, X)[0], values, shown, self.columns[used], limits, n_fills, see)
-
-
-class Round(NamedTuple):
-    """What training saw at one look."""
-
-    n_iters: int  # passes over the table's copies so far
-    loss: float  # mean squared error on the entries hidden last, after the passes that learnt from them
-    val_error: float  # mean squared error on the validation entries, of averaged weights; NaN without any
-    n_fills: int  # that gave this error
-    change: float  # relative change of the filled entries since the last look
-
-
-class Trained(NamedTuple):
-    """Where training ended."""
-
-    weights: Weights
-    n_fills: int
-    history: list[Round]
-    interrupted: bool
-
-
-@torch.inference_mode()
-def train(
-    completer: Completer,
-    start: Weights,
-    stopping: Stopping,
-    on_round: Callable[[Round], None] | None = None,
-    *,
-    keep: bool = False,
-) -> Trained:
-    """Hide, descend a little, and again, until validation entries are predicted no better or fills change no longer.
-
-    The weights returned are an average over the last rounds, the one of lowest validation error; without validation entries
-    the last one. With ``keep`` an interrupt from the keyboard ends training with the best so far; otherwise it is raised.
-    """
-    weights = completer.feasible(start)
-    average, best = _copy(weights), _copy(weights)
-    n_fills, lowest, since, passes, loss = FILLS, np.inf, 0, 0, float("nan")
-    history: list[Round] = []
-    filled = completer.gaps.values[~completer.gaps.known]
-    try:
-        while True:
-            error, tried, output = _look(completer, average, 4 * n_fills if passes else _TRIED[-1])
-            change, filled = _relative(output, filled), output
-            history.append(Round(passes, loss, error, tried, change))
-            if on_round is not None:
-                on_round(history[-1])
-            if not error >= lowest:  # NaN, too, is taken: the last one
-                best, n_fills, lowest, since = _copy(average), tried, error, passes
-            waited = stopping.patience is not None and passes - since >= stopping.patience
-            if passes >= stopping.n_iters or waited or (passes and change <= stopping.tol):
-                return Trained(best, n_fills, history, interrupted=False)
-            until = min(passes + _EVERY * _PASSES, stopping.n_iters)
-            while passes < until:
-                stay = Stopping(min(_PASSES, until - passes), None, 0.0)
-                solution = completer.minimise(weights, weights.upper.new_zeros(1), stay)
-                weights, loss = solution.weights, float(solution.evaluation.loss[0])
-                average.rows.lerp_(weights.rows, 1 - _AVERAGE)
-                average.upper.lerp_(weights.upper, 1 - _AVERAGE)
-                passes += stay.n_iters
-    except KeyboardInterrupt:
-        if not keep or not history:
-            raise
-        warnings.warn(f"interrupted: training ends after {passes} passes", RuntimeWarning, stacklevel=2)
-        return Trained(best, n_fills, history, interrupted=True)
-
-
-def _look(completer: Completer, weights: Weights, most: int) -> tuple[float, int, Tensor]:
-    """Return the lowest error on the validation entries, the number of fills that gives it, and what is then filled in."""
-    gaps = completer.gaps
-    there = ~gaps.judged.isnan()
-    seen: dict[int, tuple[float, Tensor]] = {}
-
-    def see(i: int, output: Tensor) -> None:
-        if i in _TRIED:
-            error = float((output[there] - gaps.judged[there]).square().mean())  # NaN of nothing
-            seen[i] = error, output[~gaps.known]
-
-    judges = bool(there.any())
-    completer.completions(weights, max(FILLS, min(most, _TRIED[-1])) if judges else FILLS, see)
-    chosen = min(seen, key=lambda i: seen[i][0]) if judges else FILLS
-    return seen[chosen][0], chosen, seen[chosen][1]
-
-
-def _relative(new: Tensor, old: Tensor) -> float:
-    """Change of filled entries relative to their size; NaN, which is under no tolerance, where there are none."""
-    size = float(new.square().sum())
-    return float((new - old).square().sum() / size) ** 0.5 if size > 0 else float("nan")
-
-
-def _copy(weights: Weights) -> Weights:
-    return Weights(weights.rows.clone(), weights.upper.clone())
+        selected = self.problem.selected(weights.rows)[0].nonzero().squeeze(-1)
+        layers = self.problem.network.layers(Weights(weights.rows[:, selected], weights.upper))
+        columns, limits = self.columns[selected], self.gaps.limits
+        return fill(lambda X: forward.forward(layers, X)[0], values, shown, columns, limits, n_fills, on_fill)

@@ -1,12 +1,12 @@
-"""The linear model that the completion of a table begins with: Soft-Impute, written as regressions between columns.
+"""The linear model that completion starts from: Soft-Impute, written as regressions between columns.
 
-Soft-Impute fills a table Y with low-rank values and rests where every gap equals its own entry of
+Soft-Impute fills a table Y with low-rank values. At its fixed point every gap equals its own entry of
 
     Y A,    A = V diag(max(1 − λ / s, 0)) Vᵀ,    Y = U diag(s) Vᵀ.
 
-Q = I − A is positive definite. A row x with gaps m and known entries o therefore rests at x_m = −Q_mm⁻¹ Q_mo x_o, whatever
-positive numbers the rows of Q are multiplied with. Divided by their diagonal they say how to predict each column from the
-others, which arrives much sooner than A itself.
+Q = I − A is positive definite. For a sample x with missing entries m and observed entries o the fixed point is therefore
+x_m = −Q_mm⁻¹ Q_mo x_o, whatever positive numbers the rows of Q are multiplied with. Divided by their diagonal the rows are
+regressions of each column on the others, and repeated filling with these converges much faster than with A itself.
 """
 
 from __future__ import annotations
@@ -17,88 +17,97 @@ from numpy.typing import NDArray
 __all__ = ["precision", "regressions"]
 
 Floats = NDArray[np.float64]
-_LAMBDAS, _FEW_LAMBDAS = 30, 12  # from just under the largest singular value down to a thousandth of it
-_LARGE = 500  # columns from which on there are few
-_ROWS = 4  # times as many rows as columns are enough to know how columns go together; and two thousand
-_RISES = 4  # λ in a row without a lower error after which smaller ones are not tried
-_WORK = 4e9  # multiplications that all decompositions together may take, roughly
-_FEWEST_ITERS, _MOST_ITERS = 3, 200
-_TOL = 1e-7  # squared relative change of the fitted values
 
 
-def precision(values: Floats, known: NDArray[np.bool_], judged: Floats) -> Floats:
-    """Return Q of Soft-Impute, with the λ of lowest error.
+def precision(values: Floats, observed: NDArray[np.bool_], validation: Floats) -> Floats:
+    """Return Q of Soft-Impute, with the λ of lowest validation error.
 
     Parameters
     ----------
     values : array of shape (n, d)
-        Centred columns; what stands at unknown entries is not looked at.
-    known : bool array of shape (n, d)
+        Centred columns; values at entries that are not observed are ignored.
+    observed : bool array of shape (n, d)
         The entries to learn from.
-    judged : array of shape (n, d)
-        Values of the entries to choose λ with, NaN elsewhere. Without any, λ is where the known entries are fitted to
-        nine tenths.
+    validation : array of shape (n, d)
+        Values of the entries to select λ with, NaN elsewhere. Without any, λ is selected so that nine tenths of the sum of
+        squares of the observed entries are fitted.
 
-    Of very many rows, an even part is looked at.
+    Notes
+    -----
+    Of long tables an even part of the samples is used: about 4 d, and at least 2,000, are enough to estimate how the columns
+    are associated. λ falls from just below the largest singular value to a thousandth of it; the search ends after four λ
+    without a lower error.
     """
-    step = max(1, len(values) // max(2000, _ROWS * values.shape[1]))
-    values, known, judged = values[::step], known[::step], judged[::step]
-    there = ~np.isnan(judged)
-    data = np.where(known, values, 0.0)
-    fitted = np.zeros_like(data)
+    every = max(1, len(values) // max(2000, 4 * values.shape[1]))
+    values, observed, validation = values[::every], observed[::every], validation[::every]
+    data = np.where(observed, values, 0.0)
+    fitted, best = np.zeros_like(data), np.eye(data.shape[1])
     largest = float(np.linalg.norm(data, 2))
-    n_lambdas = _LAMBDAS if data.shape[1] < _LARGE else _FEW_LAMBDAS
-    work = n_lambdas * min(data.shape) ** 2 * max(data.shape)
-    n_iters = int(np.clip(_WORK / work, _FEWEST_ITERS, _MOST_ITERS))
-    lowest, since, best = np.inf, 0, np.eye(data.shape[1])
     if largest == 0:
         return best
+    n_lambdas, n_iters = _effort(*data.shape)
+    lowest_error, n_higher = np.inf, 0
     for lambda_ in np.geomspace(0.95, 1e-3, n_lambdas) * largest:
-        fitted, Q = _soft_impute(data, known, fitted, lambda_, n_iters)
-        if there.any():
-            error = float(np.square(fitted[there] - judged[there]).mean())
-        else:
-            error = abs(float(np.square((fitted - data)[known]).sum() / np.square(data).sum()) - 0.1)
-        since += 1
-        if error < lowest:
-            lowest, since, best = error, 0, Q
-        if since == _RISES:
+        fitted, Q = _soft_impute(data, observed, fitted, lambda_, n_iters)
+        error = _error(fitted, data, observed, validation)
+        n_higher += 1
+        if error < lowest_error:
+            lowest_error, n_higher, best = error, 0, Q
+        if n_higher == 4:
             break
     return best
 
 
-def regressions(Q: Floats, columns: NDArray[np.int64]) -> Floats:
-    """Return the map from some columns to all, (k, d), whose resting point for any gaps is that of Q.
+def _effort(n: int, d: int) -> tuple[int, int]:
+    """Return the number of λ, and of iterations at each.
 
-    Columns that are never inputs are eliminated: they follow from the others, −Q_uu⁻¹ Q_us. The rest predict each other, in
-    steps short enough that filling again and again converges.
+    There are 30 λ, or 12 from 500 columns on. The decompositions, of about min(n, d)² max(n, d) multiplications each, may take
+    4·10⁹ multiplications together, but there are 3 to 200 iterations.
     """
-    rest = np.setdiff1d(np.arange(len(Q)), columns)
-    follow = -np.linalg.solve(Q[np.ix_(rest, rest)], Q[np.ix_(rest, columns)])  # (d − k, k)
-    inner = Q[np.ix_(columns, columns)] + Q[np.ix_(columns, rest)] @ follow
-    inner = (inner + inner.T) / 2
-    diagonal = np.maximum(np.diag(inner), np.finfo(np.float64).tiny)
-    scaled = inner / np.sqrt(np.outer(diagonal, diagonal))
+    n_lambdas = 30 if d < 500 else 12
+    return n_lambdas, int(np.clip(4e9 / (n_lambdas * min(n, d) ** 2 * max(n, d)), 3, 200))
+
+
+def _error(fitted: Floats, data: Floats, observed: NDArray[np.bool_], validation: Floats) -> float:
+    """Return the validation error or, without validation entries, how far the unexplained share is from a tenth."""
+    held_out = ~np.isnan(validation)
+    if held_out.any():
+        return float(np.square(fitted[held_out] - validation[held_out]).mean())
+    return abs(float(np.square((fitted - data)[observed]).sum() / np.square(data).sum()) - 0.1)
+
+
+def regressions(Q: Floats, columns: NDArray[np.int64]) -> Floats:
+    """Return the linear map from some columns to all, (k, d), with the fixed point of Q for any gaps.
+
+    Columns that are never inputs are eliminated: they are predicted from the others with −Q_uu⁻¹ Q_us. The other columns
+    predict each other, with a step size at which repeated filling converges.
+    """
+    others = np.setdiff1d(np.arange(len(Q)), columns)
+    predict_others = -np.linalg.solve(Q[np.ix_(others, others)], Q[np.ix_(others, columns)])  # (d − k, k)
+    schur = Q[np.ix_(columns, columns)] + Q[np.ix_(columns, others)] @ predict_others  # (k, k)
+    schur = (schur + schur.T) / 2
+    diagonal = np.maximum(np.diag(schur), np.finfo(np.float64).tiny)
+    scaled = schur / np.sqrt(np.outer(diagonal, diagonal))
     step = min(1.0, 1.9 / float(np.linalg.eigvalsh(scaled)[-1]))
     maps = np.zeros((len(columns), len(Q)))
-    maps[:, columns] = np.eye(len(columns)) - step * (inner / diagonal[:, None]).T
-    maps[:, rest] = follow.T
+    maps[:, columns] = np.eye(len(columns)) - step * (schur / diagonal[:, None]).T
+    maps[:, others] = predict_others.T
     return maps
 
 
 def _soft_impute(
-    data: Floats, known: NDArray[np.bool_], fitted: Floats, lambda_: float, n_iters: int
+    data: Floats, observed: NDArray[np.bool_], fitted: Floats, lambda_: float, n_iters: int
 ) -> tuple[Floats, Floats]:
-    """Minimise ½ Σ_known (data − fitted)² + λ ‖fitted‖_* from a first guess; return the fit and its Q."""
+    """Minimise ½ Σ_observed (data − fitted)² + λ ‖fitted‖_* from a first fit; return the fit and its Q."""
     Q = np.eye(data.shape[1])
     for _ in range(n_iters):
-        filled = np.where(known, data, fitted)
+        filled = np.where(observed, data, fitted)
         V, s = _right_singular(filled)
         Q = np.eye(data.shape[1]) - (V * np.maximum(1 - lambda_ / s, 0)) @ V.T
         update = filled - filled @ Q
         change = np.square(update - fitted).sum()
         fitted = update
-        if change <= _TOL * np.square(fitted).sum():
+        if change <= 1e-7 * np.square(fitted).sum():
             break
     return fitted, Q
 

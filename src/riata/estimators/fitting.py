@@ -161,7 +161,7 @@ def _validation_weights(samples: Samples, tensors: _Tensors) -> torch.Tensor | N
 def _network(settings: Settings, n_inputs: int, n_outputs: int, seed: int) -> Architecture:
     if isinstance(settings.network, tuple):
         return Network(n_outputs, settings.network)
-    return user.adopt(settings.network, n_inputs, n_outputs, seed, getattr(torch, settings.dtype), settings.device)
+    return user.build(settings.network, n_inputs, n_outputs, seed, getattr(torch, settings.dtype), settings.device)
 
 
 def _strength(problem: Problem, screened: Floats, weights: Floats, learnt: Preprocessing) -> Floats:

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, completion, threads
-from riata.completion import Completer, FilledPoint, Gaps, Trained, soft_impute
-from riata.completion.known import hold_out, learn
+from riata.completion import Completer, FilledPoint, Gaps, Trained, Trainer, soft_impute
+from riata.completion.table import hold_out, prepare
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel, PathSettings
 from riata.estimators.training import Stages
@@ -40,7 +40,7 @@ _SCORED = 0.1  # share of the known entries that a score hides
 
 @documented
 @dataclass(repr=False, eq=False)
-class LassoNetImputer(TransformerMixin, PathModel):
+class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     """Fill the gaps of a table with a network, and find the few columns that are enough to know all others.
 
     A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
@@ -155,7 +155,9 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def _prepare(self, table: Table, known: Mask, held_out: Floats, settings: PathSettings) -> Gaps:
         """Scale the table by the entries to learn from."""
         training = settings.training
-        self._known, gaps = learn(table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device())
+        self._known, gaps = prepare(
+            table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device()
+        )
         self._empty = ~known.any(axis=0)
         self._fit_indicator(known)
         return gaps
@@ -167,7 +169,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             training = self._training(gaps, settings, seeds, progress)
             completer, trained = training.run(self._inputs())
             first = self._trained(training, completer, trained)
-            weights, multiplier = completion.row_weights(gaps), settings.grid.multiplier
+            weights, multiplier = completion.val_weights(gaps), settings.grid.multiplier
             if self.columns is not None or first.n_selected <= until:
                 self.path_ = Path([first], multiplier=multiplier, val_weights=weights)
                 return first if self.columns is not None else self._select()
@@ -178,11 +180,11 @@ class LassoNetImputer(TransformerMixin, PathModel):
             (path,) = solve_path(
                 completer, trained.weights, settings.grid, there, sparse, until=until, on_point=progress
             )
-            judged = completion.judge(path[1:], self._network, gaps, first)
-            self.path_ = Path([first, *judged], multiplier=multiplier, val_weights=weights)
+            evaluated = completion.evaluate_path(path[1:], self._network, gaps, first)
+            self.path_ = Path([first, *evaluated], multiplier=multiplier, val_weights=weights)
             return self._refitted(self._select(), training)
 
-    def _refitted(self, point: Point, training: completion.Training) -> Point:
+    def _refitted(self, point: Point, training: Trainer) -> Point:
         """Train for the columns of a point alone."""
         if not self.refit or not point.lambda_ or not point.n_selected:
             return point
@@ -240,26 +242,11 @@ class LassoNetImputer(TransformerMixin, PathModel):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the columns of what :meth:`transform` returns."""
         check_is_fitted(self, "point_")
-        names = self._names(input_features)
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
         if self.indicator_ is None:
             kept: NDArray[np.object_] = names[self._kept()]
             return kept
         return np.concatenate([names[self._kept()], self.indicator_.get_feature_names_out(names)])
-
-    def _names(self, given: ArrayLike | None) -> NDArray[np.object_]:
-        """Return the names of the columns of X; those given must be these."""
-        numbered = np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-        names: NDArray[np.object_] = getattr(self, "feature_names_in_", numbered)
-        if given is None:
-            return names
-        given_names = np.asarray(given, dtype=object)
-        if hasattr(self, "feature_names_in_") and not np.array_equal(given_names, names):
-            raise ValueError("input_features is not equal to feature_names_in_")
-        if len(given_names) != self.n_features_in_:
-            raise ValueError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(given_names)}"
-            )
-        return given_names
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -311,15 +298,13 @@ class LassoNetImputer(TransformerMixin, PathModel):
             raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
         return table, known
 
-    def _training(
-        self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress
-    ) -> completion.Training:
+    def _training(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress) -> Trainer:
         """Check what concerns single columns, and put together all that training takes."""
         names = getattr(self, "feature_names_in_", None)
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
-        return completion.Training(
+        return Trainer(
             self._network,
             gaps,
             _linear(gaps),
@@ -332,7 +317,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             learning_rate=float(settings.training.learning_rate),
             stopping=settings.dense,
             seeds=seeds,
-            on_round=lambda seen: progress.train(seen.n_iters, seen.val_error),
+            on_evaluation=lambda row: progress.train(row.n_iters, row.val_error),
         )
 
     def _inputs(self) -> NDArray[np.int64]:
@@ -363,9 +348,7 @@ class LassoNetImputer(TransformerMixin, PathModel):
             return self.path_[0]
         return selection.select(self.path_, self.n_features_to_select, self.select, stacklevel=4)
 
-    def _trained(
-        self, training: completion.Training, completer: Completer, trained: Trained, lambda_: float = 0.0
-    ) -> FilledPoint:
+    def _trained(self, training: Trainer, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:
         """Remember how training went, and return where it ended."""
         self._history = trained.history
         return training.point(completer, trained, lambda_)
@@ -388,5 +371,5 @@ def _linear(gaps: Gaps) -> Floats | None:
     """Return what Soft-Impute knows of the columns, unless there are so many that their covariances alone take gigabytes."""
     if gaps.values.shape[1] > _WIDEST:
         return None
-    values, judged = (table.cpu().double().numpy() for table in (gaps.values, gaps.judged))
-    return soft_impute.precision(values, gaps.known.cpu().numpy(), judged)
+    values, validation = (table.cpu().double().numpy() for table in (gaps.values, gaps.validation))
+    return soft_impute.precision(values, gaps.observed.cpu().numpy(), validation)

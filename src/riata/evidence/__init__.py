@@ -1,8 +1,9 @@
 """How far a selection can be trusted."""
 
 from riata.evidence.curves import Curve, effect_curve, feature_effects
-from riata.evidence.importance import holdout_p_values, permutation_importance
+from riata.evidence.importance import permutation_importance
 from riata.evidence.knockoff_selector import KnockoffSelector
+from riata.evidence.p_values import holdout_p_values
 from riata.evidence.stability import StabilitySelector
 
 __all__ = [

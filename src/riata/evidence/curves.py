@@ -1,4 +1,4 @@
-"""How the predictions of a fitted model change with one feature: rising, falling, or in which levels they stand out."""
+"""Effect of one feature on the predictions of a fitted model: the partial dependence, and its shape in words."""
 
 from __future__ import annotations
 
@@ -18,36 +18,30 @@ from riata.preprocess import categories
 __all__ = ["Curve", "brief", "effect_curve", "feature_effects"]
 
 Floats = NDArray[np.float64]
-_MIDDLE = (0.05, 0.95)  # quantiles between which a curve runs
-_PLACES = 11  # along a column of numbers
-_LEVELS = 30  # of a column of categories, the commonest
-_ENTRIES = 2**19  # of the rows that a curve is a mean over
-_ROWS = 500
-_BACK = 0.15  # share of its range that a curve may go back and still be said to rise or to fall
-_ROUNDING = 1e-12
-_LEAST = 0.25  # a mean curve that moves by less than this share of what the curves of single rows do says little
+_MAX_REVERSAL = 0.15  # of the range of a curve that rises or falls
+_MIN_COMMON_SHARE = 0.25  # range of the mean curve / mean range of the curves of single samples
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Mean prediction of a model where one feature is set to some value in all rows, and the others are as they are.
+    """Mean prediction of a model where one feature is set to a value in all samples, and the others are unchanged.
 
     Attributes
     ----------
     feature : str
         Its name.
     values : array of shape (m,)
-        Increasing numbers or dates, or the commonest levels of a category.
+        Increasing numbers or dates, or the most common levels of a category.
     ordered : bool
         Whether the values have an order.
     prediction : array of shape (m, o)
         In units of the target; for a classifier, the probability of each class.
     shares : array of shape (m,)
-        For a category, the share of the rows that have each level.
+        For a category, the share of the samples that have each level.
     outputs : list of str
         Names of the classes, or of the targets where there are several.
-    moves : array of shape (o,)
-        Mean over rows of how far the prediction for a row goes, from its lowest to its highest.
+    mean_range : array of shape (o,)
+        Range of the prediction for one sample (its largest less its smallest value), averaged over samples.
     """
 
     feature: str
@@ -56,21 +50,21 @@ class Curve:
     prediction: Floats
     shares: Floats
     outputs: list[str]
-    moves: Floats
+    mean_range: Floats
 
 
 def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) -> Curve:
-    """Return how the mean prediction changes with one feature: a partial dependence.
+    """Return the mean prediction as a function of one feature: its partial dependence.
 
-    The curve runs over the middle 90 % of the feature's values in X, or over its commonest levels. It is a mean over rows: of
-    a feature that raises predictions for some rows and lowers them for others it shows what is left.
+    The curve covers the middle 90 % of the feature's values in X, or its most common levels. It is a mean over samples: where a
+    feature raises the predictions for some samples and lowers them for others, these effects cancel.
 
     Parameters
     ----------
     model : classifier or regressor
         Fitted on a data frame or an array with the columns of X.
     X : array-like of shape (n_samples, n_features)
-        Rows that the model has not seen. A random part of them, if there are more than some hundreds.
+        Samples that the model was not fitted on. A random part of them is used, if there are more than some hundreds.
     feature : str or int
         Name or position of a column.
     random_state : int, optional
@@ -92,45 +86,50 @@ def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) 
     True
     """
     check_is_fitted(model)
-    frame = _part(_checked(model, X), random_state)
+    frame = _subsample(_checked(model, X), random_state)
     j = _position(frame, feature)
     column: pd.Series = frame.iloc[:, j]
-    known = getattr(model, "_categories", None)  # of an estimator that was told which columns these are
+    known = getattr(model, "_categories", None)  # of an estimator that was given categorical_features
     ordered = not categories.holds_text(column) and (known is None or j not in known.columns)
-    values, shares = _places(column) if ordered else _levels(column)
-    rows = frame if hasattr(model, "feature_names_in_") or not isinstance(X, np.ndarray) else frame.to_numpy()
-    found = np.stack([_predicted(model, _with(rows, j, column, value)) for value in values])  # (m, n, o)
-    moves = np.ptp(found, axis=0).mean(axis=0)
+    values, shares = _grid(column) if ordered else _levels(column)
+    samples = frame if hasattr(model, "feature_names_in_") or not isinstance(X, np.ndarray) else frame.to_numpy()
+    found = np.stack([_predicted(model, _with_value(samples, j, column, value)) for value in values])  # (m, n, o)
     return Curve(
-        str(frame.columns[j]), values, ordered, found.mean(axis=1), shares, _outputs(model, found.shape[2]), moves
+        feature=str(frame.columns[j]),
+        values=values,
+        ordered=ordered,
+        prediction=found.mean(axis=1),
+        shares=shares,
+        outputs=_outputs(model, found.shape[2]),
+        mean_range=np.ptp(found, axis=0).mean(axis=0),
     )
 
 
 def feature_effects(
     model: Any, X: Any, *, features: Sequence[Any] | None = None, random_state: Any = None
 ) -> pd.DataFrame:
-    """Say of every feature in which direction and how far it moves the predictions of a fitted model.
+    """Describe in which direction and how much each feature changes the predictions of a fitted model.
 
     From the curves of :func:`effect_curve`. For a classifier of two classes predictions are the probability of the second
-    one, for more classes that of the class which moves most.
+    one, for more classes that of the class which changes most.
 
     Parameters
     ----------
     model : classifier or regressor
         Fitted.
     X : array-like of shape (n_samples, n_features)
-        Rows that the model has not seen.
+        Samples that the model was not fitted on.
     features : sequence, optional
         Names or positions; by default those in the model (``selected_``), or all columns.
     random_state : int, optional
-        Seed of the rows that are used, where there are many.
+        Seed of the samples that are used, where there are many.
 
     Returns
     -------
     DataFrame
         One row for each feature: ``feature``; ``shape``: rises, falls, "rises then falls", "falls then rises", varies (up and
-        down more than once), levels (of a category), "depends on others" (a mean that hides what happens to single rows) or
-        flat; ``size``: how far the mean prediction goes, in units of the target or of probability, negative where it falls;
+        down more than once), levels (of a category), "depends on others" (the mean is flat, the curves of single samples are
+        not) or flat; ``size``: range of the mean prediction, in units of the target or of probability, negative where it falls;
         ``towards``: the class; ``text``: all of this in words.
 
     Examples
@@ -148,7 +147,7 @@ def feature_effects(
     if features is None:
         mask = getattr(model, "selected_", None)
         features = list(frame.columns if mask is None else frame.columns[np.asarray(mask)])
-    rows = [_described(effect_curve(model, X, feature, random_state=random_state)) for feature in features]
+    rows = [_description(effect_curve(model, X, feature, random_state=random_state)) for feature in features]
     return pd.DataFrame(rows, columns=["feature", "shape", "size", "towards", "text"])
 
 
@@ -176,36 +175,37 @@ def _position(frame: pd.DataFrame, feature: Any) -> int:
     raise ValueError(f"no feature {feature!r}; X has {shown}{' …' if frame.shape[1] > 10 else ''}")
 
 
-def _part(frame: pd.DataFrame, random_state: Any) -> pd.DataFrame:
-    n = max(20, min(_ROWS, _ENTRIES // max(frame.shape[1], 1)))
+def _subsample(frame: pd.DataFrame, random_state: Any) -> pd.DataFrame:
+    """Return at most 500 samples, and fewer, but at least 20, of a table with more than 2¹⁹ / 500 columns."""
+    n = max(20, min(500, 2**19 // max(frame.shape[1], 1)))
     if len(frame) <= n:
         return frame
     return frame.iloc[np.sort(check_random_state(random_state).choice(len(frame), n, replace=False))]
 
 
-def _places(column: pd.Series) -> tuple[NDArray[Any], Floats]:
-    """Return values of a column between its quantiles, all of them where there are few."""
+def _grid(column: pd.Series, n_values: int = 11) -> tuple[NDArray[Any], Floats]:
+    """Return quantiles of a column, from 5 % to 95 %, or all of its values where there are few."""
     known = column.dropna()
     if not len(known):
         return np.array([np.nan]), np.ones(1)
     distinct = np.sort(known.unique())
-    if len(distinct) > _PLACES:
-        distinct = known.quantile(np.linspace(*_MIDDLE, _PLACES), interpolation="nearest").unique()
+    if len(distinct) > n_values:
+        distinct = known.quantile(np.linspace(0.05, 0.95, n_values), interpolation="nearest").unique()
     return np.asarray(distinct), np.full(len(distinct), 1 / len(distinct), dtype=np.float64)
 
 
 def _levels(column: pd.Series) -> tuple[NDArray[Any], Floats]:
-    """Return the commonest levels of a column, and how often each is there."""
+    """Return the most common levels of a column, 30 at most, and their shares."""
     counts = column.value_counts(dropna=True)
-    counts = counts[counts > 0].head(_LEVELS)
+    counts = counts[counts > 0].head(30)
     if not len(counts):
         return column.iloc[:1].to_numpy(dtype=object), np.ones(1)
     return counts.index.to_numpy(dtype=object), np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-def _with(rows: Any, j: int, column: pd.Series, value: Any) -> Any:
-    """Return the rows with one value throughout a column."""
-    changed = rows.copy()
+def _with_value(samples: Any, j: int, column: pd.Series, value: Any) -> Any:
+    """Return the samples with one value throughout a column."""
+    changed = samples.copy()
     if isinstance(changed, np.ndarray):
         changed[:, j] = value
     else:
@@ -213,9 +213,9 @@ def _with(rows: Any, j: int, column: pd.Series, value: Any) -> Any:
     return changed
 
 
-def _predicted(model: Any, rows: Any) -> Floats:
-    answer = model.predict_proba(rows) if is_classifier(model) else model.predict(rows)
-    return np.asarray(answer, dtype=np.float64).reshape(len(rows), -1)
+def _predicted(model: Any, samples: Any) -> Floats:
+    predicted = model.predict_proba(samples) if is_classifier(model) else model.predict(samples)
+    return np.asarray(predicted, dtype=np.float64).reshape(len(samples), -1)
 
 
 def _outputs(model: Any, n_outputs: int) -> list[str]:
@@ -227,14 +227,20 @@ def _outputs(model: Any, n_outputs: int) -> list[str]:
 # ---- words ----------------------------------------------------------------------------------------------------------
 
 
-def _described(curve: Curve) -> tuple[str, str, float, str, str]:
-    """Put a curve into words: its shape, its size, and the output that moves most."""
+def brief(value: float, digits: int = 2) -> str:
+    """Return a number with a few digits and, unless it is very large or small, without an exponent."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
+
+
+def _description(curve: Curve) -> tuple[str, str, float, str, str]:
+    """Return the feature, the shape and the size of its curve, the output that changes most, and all of these in words."""
     two = len(curve.outputs) == 2 and curve.outputs != ["target 1", "target 2"]
     k = 1 if two else int(np.ptp(curve.prediction, axis=0).argmax())
     line, towards = curve.prediction[:, k], curve.outputs[k]
-    shape, size = _shape(line, curve.moves[k]) if curve.ordered else ("levels", float(np.ptp(line)))
+    shape, size = _shape(line, curve.mean_range[k]) if curve.ordered else ("levels", float(np.ptp(line)))
     if not curve.ordered:
-        text = _stand_out(line, curve)
+        text = _largest_differences(line, curve)
     elif shape in ("rises", "falls"):
         text = f"{shape} by {brief(abs(size))}"
     else:
@@ -242,41 +248,40 @@ def _described(curve: Curve) -> tuple[str, str, float, str, str]:
     return curve.feature, shape, size, towards, text + (f", towards {towards}" if towards else "")
 
 
-def _shape(line: Floats, moves: float) -> tuple[str, float]:
-    """Name the shape of a curve, and say how far it goes."""
+def _shape(line: Floats, mean_range: float) -> tuple[str, float]:
+    """Name the shape of a curve, and return its size.
+
+    A curve depends on other features if its range is below ``_MIN_COMMON_SHARE`` times the mean range of the curves of single
+    samples. It rises if it ends higher than it starts and never falls by more than ``_MAX_REVERSAL`` times its range.
+    """
     size = float(np.ptp(line))
-    if moves <= _ROUNDING * np.abs(line).max():
+    if mean_range <= 1e-12 * np.abs(line).max():  # rounding
         return "flat", 0.0
-    if size < _LEAST * moves:
-        return "depends on others", float(moves)
-    back = _BACK * size
-    falls, rises = (line[0] - line[-1]), (line[-1] - line[0])
-    if rises > 0 and (np.maximum.accumulate(line) - line).max() <= back:
+    if size < _MIN_COMMON_SHARE * mean_range:
+        return "depends on others", float(mean_range)
+    reversal = _MAX_REVERSAL * size
+    if line[-1] > line[0] and _rises(line, reversal):
         return "rises", size
-    if falls > 0 and (line - np.minimum.accumulate(line)).max() <= back:
+    if line[-1] < line[0] and _rises(-line, reversal):
         return "falls", -size
     top, low = int(line.argmax()), int(line.argmin())
-    if _rises(line[: top + 1], back) and _rises(-line[top:], back):
+    if _rises(line[: top + 1], reversal) and _rises(-line[top:], reversal):
         return "rises then falls", size
-    if _rises(-line[: low + 1], back) and _rises(line[low:], back):
+    if _rises(-line[: low + 1], reversal) and _rises(line[low:], reversal):
         return "falls then rises", size
     return "varies", size
 
 
-def brief(value: float, digits: int = 2) -> str:
-    """Return a number with a few digits and, unless it is very large or small, without an exponent."""
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
+def _rises(line: Floats, reversal: float) -> bool:
+    return bool((np.maximum.accumulate(line) - line).max() <= reversal)
 
 
-def _rises(line: Floats, back: float) -> bool:
-    return bool((np.maximum.accumulate(line) - line).max() <= back)
-
-
-def _stand_out(line: Floats, curve: Curve) -> str:
-    """Name the two levels that are farthest from the average row, with how far."""
+def _largest_differences(line: Floats, curve: Curve) -> str:
+    """Name the two levels that differ most from the average over samples, with their differences."""
     if not len(line):
         return "flat"
-    away = line - curve.shares @ line
-    order = np.argsort(-np.abs(away), kind="stable")[:2]
-    return ", ".join(f"{curve.values[i]} {'+' if away[i] >= 0 else '−'}{brief(abs(away[i]))}" for i in order)
+    difference = line - curve.shares @ line
+    order = np.argsort(-np.abs(difference), kind="stable")[:2]
+    return ", ".join(
+        f"{curve.values[i]} {'+' if difference[i] >= 0 else '−'}{brief(abs(difference[i]))}" for i in order
+    )

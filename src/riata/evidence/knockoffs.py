@@ -1,12 +1,12 @@
-"""Knockoffs: copies of columns that say nothing of the target, and what may be selected in comparison with them.
+"""Knockoffs: synthetic columns distributed like the given ones, independent of the target given these, and selection by them.
 
 Candès, Fan, Janson and Lv (2018) for the idea, Spector and Janson (2022) for "mvr", Dai and Barber (2016) for groups, Barber
 and Candès (2015) for the threshold, Ren and Barber (2024) for many draws.
 
-With Σ the covariance of the columns and S a matrix with one block γ_g Σ_gg per group of columns, rows X and knockoffs X̃ have
-the joint covariance [[Σ, Σ − S], [Σ − S, Σ]], which stays the same when a group changes places with its knockoffs. Everything
-happens on the scale on which every Σ_gg is the identity: Σ becomes A, and S the diagonal matrix Γ of the γ. Groups of one
-column are single columns, and blocks that are nearly singular, such as those of one-hot columns, need no care.
+With Σ the covariance of the columns and S a matrix with one block γ_g Σ_gg per group of columns, samples X and knockoffs X̃ have
+the joint covariance [[Σ, Σ − S], [Σ − S, Σ]], which is unchanged when a group is swapped with its knockoff. Everything is
+computed on the scale on which every Σ_gg is the identity: Σ becomes A, and S the diagonal matrix Γ of the γ. Groups of one
+column are single columns, and nearly singular blocks, such as those of one-hot columns, need no special treatment.
 """
 
 from __future__ import annotations
@@ -27,15 +27,11 @@ __all__ = ["METHODS", "Cut", "Knockoffs", "best_cut", "e_bh", "e_values", "fewes
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 METHODS = ("mvr", "sdp", "equicorrelated")
-_LEAST = 1e-6  # smallest eigenvalue of a correlation matrix that is taken as it is
-_INSIDE = 0.999  # share of the largest γ that all groups can have; at 1 the knockoffs would follow from the rows
-_BARRIERS = 10.0 ** np.arange(0, -5, -1)  # the last one leaves no γ more than 2e-4 below what it could be alone
-_STEPS = 100  # Newton needs about ten
 
 
 @dataclass(frozen=True)
 class Knockoffs:
-    """How to draw knockoffs of rows."""
+    """The distribution of knockoffs given samples."""
 
     mean: Floats  # (d,)
     root: Floats  # (d, d), lower triangular; root @ root.T is Σ within groups and zero elsewhere
@@ -44,29 +40,31 @@ class Knockoffs:
 
     @property
     def S(self) -> Floats:
-        """Σ less the covariance of rows and their knockoffs."""
-        return (self.root * self.gamma) @ self.root.T
+        """Σ less the covariance of samples and their knockoffs."""
+        S: Floats = (self.root * self.gamma) @ self.root.T
+        return S
 
-    def draw(self, X: Floats, random: np.random.Generator) -> Floats:
-        """Draw knockoffs of the rows: from N(X − (X − mean) Σ⁻¹ S, 2S − S Σ⁻¹ S)."""
-        Z = solve_triangular(self.root, (X - self.mean).T, lower=True).T  # (n, d), of covariance A
-        pull = np.linalg.solve(self.correlation, np.diag(self.gamma))
-        values, vectors = np.linalg.eigh(2 * np.diag(self.gamma) - self.gamma[:, None] * pull)
-        spread = (vectors * np.sqrt(values.clip(0))) @ vectors.T
-        return X + (random.standard_normal(X.shape) @ spread - Z @ pull) @ self.root.T
+    def draw(self, X: Floats, rng: np.random.Generator) -> Floats:
+        """Draw knockoffs of samples: from N(X − (X − mean) Σ⁻¹ S, 2S − S Σ⁻¹ S)."""
+        Z: Floats = solve_triangular(self.root, (X - self.mean).T, lower=True).T  # (n, d), of covariance A
+        slopes = np.linalg.solve(self.correlation, np.diag(self.gamma))
+        values, vectors = np.linalg.eigh(2 * np.diag(self.gamma) - self.gamma[:, None] * slopes)
+        noise_root = (vectors * np.sqrt(values.clip(0))) @ vectors.T
+        deviation: Floats = (rng.standard_normal(X.shape) @ noise_root - Z @ slopes) @ self.root.T
+        return X + deviation
 
 
 def prepare(gaussian: Gaussian, ids: Ids, method: str = "mvr") -> Knockoffs:
-    """Find the γ of each group.
+    """Compute the γ of each group.
 
     Parameters
     ----------
     gaussian : Gaussian
-        What rows are drawn from.
+        The distribution of the samples.
     ids : int array of shape (d,)
         The group of each column, from 0 on.
     method : {"mvr", "sdp", "equicorrelated"}
-        "mvr" makes it as hard as possible to tell a column from all others and all knockoffs: it minimises
+        "mvr" makes it as hard as possible to predict a column from all others and all knockoffs: it minimises
         tr(Γ⁻¹) + tr((2A − Γ)⁻¹). "sdp" makes columns and their knockoffs as little correlated as possible: it maximises
         tr(Γ) with 0 ≤ γ ≤ 1 and Γ ≤ 2A. "equicorrelated" has one γ, as large as it can be.
     """
@@ -76,27 +74,28 @@ def prepare(gaussian: Gaussian, ids: Ids, method: str = "mvr") -> Knockoffs:
     A = solve_triangular(root, half.T, lower=True)
     A = (A + A.T) / 2
     members = csr_array((np.ones(len(ids)), (np.arange(len(ids)), ids)))  # (d, G)
-    gamma = np.full(members.shape[1], min(1.0, 2 * float(np.linalg.eigvalsh(A)[0])) * _INSIDE)
+    # At the largest γ that all groups can have, 2A − Γ is singular, and knockoffs would be functions of the samples.
+    gamma = np.full(members.shape[1], min(1.0, 2 * float(np.linalg.eigvalsh(A)[0])) * 0.999)
     if method == "mvr":
         gamma = _minimise(lambda g: _mvr(g, A, members), gamma)
     elif method == "sdp":
-        for barrier in _BARRIERS:
+        for barrier in 10.0 ** np.arange(0, -5, -1):  # the last leaves each γ at most 2e-4 below its optimum
             gamma = _minimise(lambda g, mu=barrier: _sdp(g, A, members, mu), gamma)  # type: ignore[misc]
     return Knockoffs(gaussian.mean, root, A, gamma[ids])
 
 
-def _invertible(covariance: Floats) -> Floats:
-    """Mix in independent columns where the columns are nearly dependent."""
+def _invertible(covariance: Floats, smallest: float = 1e-6) -> Floats:
+    """Shrink towards the diagonal until the eigenvalues of the correlations are at least ``smallest``."""
     scale = np.sqrt(np.diag(covariance))
     least = float(np.linalg.eigvalsh(covariance / np.outer(scale, scale))[0])
-    if least >= _LEAST:
+    if least >= smallest:
         return covariance
-    share = (_LEAST - least) / (1 - least)
+    share = (smallest - least) / (1 - least)
     return (1 - share) * covariance + share * np.diag(scale**2)
 
 
 class _Terms(NamedTuple):
-    """A function of the γ and its derivatives; the value is infinite, and the others empty, outside of where it is defined."""
+    """A function of the γ and its derivatives; outside its domain the value is infinite, and the derivatives are empty."""
 
     value: float
     gradient: Floats
@@ -107,9 +106,9 @@ _OUTSIDE = _Terms(np.inf, np.empty(0), np.empty(0))
 
 
 def _minimise(function: Callable[[Floats], _Terms], start: Floats) -> Floats:
-    """Minimise a smooth convex function that grows without bound at the edge of where it is defined: damped Newton."""
+    """Minimise a smooth convex function that grows without bound at the edge of its domain, by damped Newton steps."""
     point, terms = start, function(start)
-    for _ in range(_STEPS):
+    for _ in range(100):  # about ten are needed
         step = -np.linalg.solve(terms.hessian, terms.gradient)
         slope = float(terms.gradient @ step)
         if -slope <= 1e-12 * (1 + abs(terms.value)):
@@ -117,7 +116,7 @@ def _minimise(function: Callable[[Floats], _Terms], start: Floats) -> Floats:
         size = 1.0
         while (tried := function(point + size * step)).value > terms.value + size * slope / 4:
             size /= 2
-            if size < 1e-8:  # rounding hides what is left to gain
+            if size < 1e-8:  # any further decrease is below rounding
                 return point
         point, terms = point + size * step, tried
     return point
@@ -149,7 +148,7 @@ def _sdp(gamma: Floats, A: Floats, members: csr_array, barrier: float) -> _Terms
 
 class _Inverse(NamedTuple):
     B: Floats
-    log_det: float  # of what was inverted
+    log_det: float  # of the matrix that was inverted
 
 
 def _inverse(matrix: Floats) -> _Inverse | None:
@@ -161,8 +160,8 @@ def _inverse(matrix: Floats) -> _Inverse | None:
     return _Inverse(cho_solve(factor, np.eye(len(matrix))), 2 * float(np.log(np.diag(factor[0])).sum()))
 
 
-# From statistics to a selection. W is large where a group is used and its knockoffs are not; for a group that says nothing
-# of the target beyond the others, its sign is a fair coin.
+# From statistics to a selection. W is large where a group is important and its knockoff is not; for a group that is
+# independent of the target given all others, its sign is positive or negative with equal probability.
 
 
 class Cut(NamedTuple):

@@ -1,4 +1,4 @@
-"""Select the features that one half of the rows picks as well as the other."""
+"""Select the features that many random halves of the samples agree on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from riata import check
 from riata.estimators.selector import ColumnSelector
-from riata.evidence import bounds, inner
+from riata.evidence import bounds, halves, inner
 from riata.jobs import Job, run
 from riata.preprocess import categories
 
@@ -22,21 +22,20 @@ __all__ = ["StabilitySelector"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
-_THRESHOLD = 0.75  # where neither a threshold nor a number of features is given
 
 
 class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
-    """Select features that are picked again and again from halves of the rows, with a bound on false selections.
+    """Select features that many random halves of the samples agree on, with a bound on false selections.
 
-    The rows are split at random into two halves, again and again. On each half the estimator ranks the features, and the q most
-    important ones are taken. Features taken from at least a share ``threshold`` of the halves are selected.
+    The samples are split at random into two halves, ``n_resamples / 2`` times. On each half the estimator ranks the features,
+    and the q most important ones are taken. Features taken from at least a share ``threshold`` of the halves are selected.
 
     What the bound means: over many repetitions of data and halves, the number of selected features that are taken no more
-    often than by chance (with probability q / p) is at most ``max_false`` *on average*. If features without any
-    relation to the target are taken no more often than a random choice would, those are among them. What it does not mean:
-    that a column that goes along with a true one counts as false, that this one selection holds no more false ones, or that a
-    feature that is not selected is irrelevant: there may be more than q, and of columns that say the same each is taken
-    from some of the halves.
+    often than by chance (with probability q / p) is at most ``max_false`` *on average*. If features that are not associated
+    with the target are taken no more often than a random choice would take them, they are among these. What it does not mean:
+    that a column correlated with a true one counts as false, that this one selection holds no more false ones, or that a
+    feature that is not selected is irrelevant: there may be more than q, and of redundant columns each is taken from some of
+    the halves.
 
     Parameters
     ----------
@@ -50,17 +49,17 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         the bound.
     threshold : float, optional
         Share of the halves, above 0.5. By default the smallest that keeps the bound, or 0.75 where ``n_features`` is not
-        given either. With both given, ``max_false`` plays no part, and ``false_bound_`` says what they promise.
+        given either. With both given, ``max_false`` is not used, and ``false_bound_`` is the bound that they imply.
     n_resamples : int, default=100
         Number of halves, even: they come in complementary pairs.
     assumption : {"r-concave", "unimodal", "none"}, default="r-concave"
-        What is assumed of the distribution of selection frequencies of a feature that is taken by chance: that it has a
-        tail of moderate shape, that it has one peak, or nothing. Less assumed means fewer features selected.
+        What is assumed of the distribution of selection frequencies of a feature that is taken by chance: that it is
+        r-concave (a tail of moderate shape), that it is unimodal, or nothing. Less assumed means fewer features selected.
     feature_groups : sequence, optional
         Columns that are taken together, as for :class:`LassoNetClassifier`; by default those of the estimator. A group is as
         important as its most important column.
     n_jobs : int, optional
-        How many halves to work on at once, as in joblib; -1 for all cores. Results do not depend on it.
+        How many halves to fit at once, as in joblib; -1 for all cores. Results do not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
@@ -84,9 +83,9 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from riata import LassoNetClassifier, StabilitySelector
+    >>> from riata import LassoNetClassifier, StabilitySelector, Training
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> estimator = LassoNetClassifier(hidden_dims=(10,), path_multiplier=1.1)
+    >>> estimator = LassoNetClassifier(hidden_dims=(10,), training=Training(path_multiplier=1.1))
     >>> selector = StabilitySelector(estimator, n_resamples=10, random_state=0).fit(X, y)
     >>> selector.transform(X).shape[1] == selector.n_selected_
     True
@@ -94,18 +93,18 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        max_false=1.0,
-        n_features=None,
-        threshold=None,
-        n_resamples=100,
-        assumption="r-concave",
-        feature_groups=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        max_false: float = 1.0,
+        n_features: int | None = None,
+        threshold: float | None = None,
+        n_resamples: int = 100,
+        assumption: str = "r-concave",
+        feature_groups: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
         self.estimator = estimator
         self.max_false = max_false
         self.n_features = n_features
@@ -125,13 +124,14 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, and gaps, dates and categories where the estimator takes them. Column names of a data frame are kept.
+            Numbers, and missing values, dates and categories where the estimator accepts them. Column names of a data frame
+            are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target. Halves of the rows of a classifier keep the shares of the classes.
+            The target. For a classifier, halves keep the shares of the classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, for the estimator.
+            Weights of the samples, for the estimator.
         groups : array-like of shape (n_samples,), optional
-            Rows that go to the same half, such as those of one patient.
+            Samples that go to the same half, such as those of one patient.
 
         Returns
         -------
@@ -140,19 +140,19 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         """
         n_pairs = self._check_settings()
         self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
-        rows, target = self._check_rows(X, y)
-        weights = self._check_weights(sample_weight, len(rows))
+        table, target = self._check_data(X, y)
+        weights = self._check_weights(sample_weight, len(table))
         ids = self._ids()
-        self._settle(int(ids.max()) + 1, n_pairs)
-        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        units, strata = _units(len(rows), target if is_classifier(self.estimator) else None, groups)
-        halves = [half for _ in range(n_pairs) for half in _halves(units, strata, random)]
+        self._complete(int(ids.max()) + 1, n_pairs)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        units, strata = halves.sampling_units(len(table), target if is_classifier(self.estimator) else None, groups)
+        samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
         jobs = [
-            Job(f"half {i} of {len(halves)}", (inner.seeded(self.estimator, random), rows, target, weights, half))
-            for i, half in enumerate(halves, 1)
+            Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
+            for i, half in enumerate(samples, 1)
         ]
         found = run(_importances, jobs, n_jobs=self.n_jobs, title="halves", shown=bool(self.verbose))
-        self._select(np.array([_ranks(values, ids, random) for values in found]), ids)
+        self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
         return self
 
     @property
@@ -163,9 +163,10 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "selected_")
-        return self.selected_
+        selected: NDArray[np.bool_] = self.selected_
+        return selected
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
@@ -185,8 +186,8 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             check.number("threshold", self.threshold, 0.5, 1.0, above=True)
         return self.n_resamples // 2
 
-    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Check the table and the target; a table with names keeps them."""
+    def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Check X and y; the columns of X keep their names."""
         which = getattr(inner.last_step(self.estimator), "categorical_features", None)
         self._categories = categories.learn(X, which)
         numbers, y = validate_data(
@@ -198,7 +199,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             ensure_min_samples=4,
             ensure_all_finite=self._finite(),
         )
-        if self._categories is not None:  # every half learns its own levels
+        if self._categories is not None:  # each half learns the levels that it holds
             return categories.as_frame(X), y
         names = getattr(self, "feature_names_in_", None)
         return numbers if names is None else pd.DataFrame(numbers, columns=names), y
@@ -218,28 +219,28 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         ids = check.groups(given, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return np.arange(self.n_features_in_) if ids is None else ids
 
-    def _settle(self, p: int, n_pairs: int) -> None:
-        """Find the threshold and the number of features to take that were not given."""
+    def _complete(self, p: int, n_pairs: int) -> None:
+        """Compute the threshold and the number of features to take, where they are not given, and the bound."""
         tau, q = self.threshold, self.n_features
         if q is not None and check.whole("n_features", q, 1) > p:
             raise ValueError(f"n_features={q} exceeds the {p} features or groups of X")
         if q is None:
-            tau = _THRESHOLD if tau is None else tau
+            tau = 0.75 if tau is None else tau  # Meinshausen and Bühlmann (2010): of 0.6 to 0.9
             q = bounds.largest_number(self.max_false, tau, p, n_pairs, self.assumption)
-            what = f"threshold={tau:g}"
+            given = f"threshold={tau:g}"
         elif tau is None:
             tau = bounds.smallest_threshold(self.max_false, q, p, n_pairs, self.assumption)
-            what = f"n_features={q}"
+            given = f"n_features={q}"
         if not q or tau is None:
             raise ValueError(
-                f"max_false={self.max_false:g} cannot be kept with {what}, {p} features and n_resamples="
+                f"max_false={self.max_false:g} cannot be kept with {given}, {p} features and n_resamples="
                 f"{self.n_resamples}: raise max_false or n_resamples, or take fewer features"
             )
         self.threshold_, self.n_features_taken_ = float(tau), int(q)
         self.false_bound_ = bounds.false_selections(q, tau, p, n_pairs, self.assumption)
 
     def _select(self, ranks: Ids, ids: Ids) -> None:
-        """Count, from the ranks of the groups on every half, (halves, groups), how often each was taken."""
+        """Select from the ranks of the groups on every half, (halves, groups)."""
         taken = ranks[:, :, None] < np.arange(1, ranks.shape[1] + 1)
         path = taken.mean(axis=0).T[:, ids]  # (number taken, column)
         names = getattr(self, "feature_names_in_", np.arange(len(ids)))
@@ -256,50 +257,17 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             )
 
 
-def _units(n: int, y: Any, groups: Any) -> tuple[Ids, Ids]:
-    """Return what is dealt out as one, a number for each row, and the stratum of each of these units."""
-    units = np.arange(n) if groups is None else pd.factorize(np.asarray(groups).ravel())[0]
-    if (units < 0).any():
-        raise ValueError("groups has missing entries: say for every row which it belongs to")
-    if len(units) != n:
-        raise ValueError(f"groups must have one entry for each of the {n} rows; got {len(units)}")
-    n_units = int(units.max()) + 1
-    if n_units < 4:
-        raise ValueError(f"halves need at least 4 groups of rows; got {n_units}")
-    if y is None or np.ndim(y) > 1:
-        return units, np.zeros(n_units, dtype=np.int64)
-    codes = np.unique(y, return_inverse=True)[1]
-    strata = np.zeros(n_units, dtype=np.int64)
-    for unit in range(n_units):  # the commonest class of its rows
-        strata[unit] = np.bincount(codes[units == unit]).argmax()
-    return units, strata
+def _importances(estimator: Any, X: Any, y: Any, weights: Floats | None, samples: Ids) -> Floats:
+    """Fit on some samples, and return the importance of each column."""
+    part = X.iloc[samples] if isinstance(X, pd.DataFrame) else X[samples]
+    weighted = {} if weights is None else {"sample_weight": weights[samples]}
+    return inner.importances(estimator.fit(part, y[samples], **weighted), X.shape[1])
 
 
-def _halves(units: Ids, strata: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:
-    """Deal the units of every stratum out to two halves; return their rows. An odd one goes to the half with fewer."""
-    side = np.zeros(len(strata), dtype=bool)
-    balance = 0
-    for stratum in random.permutation(np.unique(strata)):
-        members = random.permutation(np.flatnonzero(strata == stratum))
-        larger = balance < 0 or (balance == 0 and random.random() < 0.5)
-        n_first = len(members) // 2 + (len(members) % 2) * larger
-        side[members[:n_first]] = True
-        balance += 2 * n_first - len(members)
-    rows = side[units]
-    return np.flatnonzero(rows), np.flatnonzero(~rows)
-
-
-def _importances(estimator: Any, X: Any, y: Any, weights: Floats | None, rows: Ids) -> Floats:
-    """Fit on some rows, and say how important each column is."""
-    part = X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
-    weighted = {} if weights is None else {"sample_weight": weights[rows]}
-    return inner.importances(estimator.fit(part, y[rows], **weighted), X.shape[1])
-
-
-def _ranks(importances: Floats, ids: Ids, random: np.random.Generator) -> Ids:
-    """Rank the groups from 0, the most important, equals in random order; those of importance zero come after all others."""
+def _ranks(importances: Floats, ids: Ids, rng: np.random.Generator) -> Ids:
+    """Rank the groups from 0, the most important, ties in random order; those of importance zero come after all others."""
     highest = np.zeros(int(ids.max()) + 1)
     np.maximum.at(highest, ids, importances)
     ranks = np.empty(len(highest), dtype=np.int64)
-    ranks[np.lexsort([random.permutation(len(highest)), -highest])] = np.arange(len(highest))
+    ranks[np.lexsort([rng.permutation(len(highest)), -highest])] = np.arange(len(highest))
     return np.where(highest > 0, ranks, len(highest))

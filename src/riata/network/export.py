@@ -1,4 +1,4 @@
-"""A fitted model as a torch module, to go on with in torch: to fine-tune, to explain, to export."""
+"""A fitted model as a torch module, to fine-tune, to explain, to export."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from riata.preprocess.scaling import Scaling
 
 
 class FittedModule(nn.Module):
-    """Maps rows of X, all of its columns, to what the network says of them, (n, n_outputs).
+    """Maps samples, with all columns of X, to the outputs of the network, (n, n_outputs).
 
     Attributes
     ----------
     skip : Linear
         The linear part, from scaled columns (and pieces of expanded ones) to outputs; 0 for columns that are not in the model.
     network : Module
-        g: the user's own module, or one of linear layers and ReLU. Its first layer is 0 for columns that are not in the model.
+        g: the user-supplied module, or linear layers and ReLU. Its first layer is 0 for columns that are not in the model.
     """
 
     source: Tensor
@@ -45,7 +45,7 @@ class FittedModule(nn.Module):
     ):
         super().__init__()
         expansion, scaling = preprocessing.expansion, preprocessing.scaling
-        tables = {
+        buffers = {
             "source": expansion.source,
             "low": expansion.low,
             "width": expansion.width,
@@ -59,7 +59,7 @@ class FittedModule(nn.Module):
             "target_center": target_scaling.center,
             "target_scale": target_scaling.scale,
         }
-        for name, values in tables.items():
+        for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values))
         self._trivial, self._limit = expansion.trivial, scaling.limit
         skip, first = (_wide(part, weights.columns, expansion.n_columns) for part in (weights.skip, weights.first))

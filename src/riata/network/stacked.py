@@ -1,10 +1,10 @@
 """R residual networks side by side: f(x) = skip(x) + g(x), with g a feed-forward ReLU network.
 
-Feature *j* of replica *r* owns one contiguous row ``[skip_j | first_j]`` of length o + K, so that the skip connection and the
-first layer are one matrix product forward and one backward. Everything above the first layer, biases included, lies in one
-flat vector per replica. Passes work in buffers of their own, which stay where they are.
+The weights of feature *j* in replica *r* are one contiguous row ``[skip_j | first_j]`` of length o + K, so that the skip
+connection and the first layer are one matrix product forward and one backward. Everything above the first layer, biases
+included, is one flat vector per replica. Passes work in buffers of their own, which keep their place in memory.
 
-Any network with this layout will do for the engine: :class:`Architecture` says what it asks of one.
+The solver takes any network with this layout: :class:`Architecture` is what it needs of one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "SparseWeight
 class Weights(NamedTuple):
     """All parameters of R networks, or their gradients."""
 
-    rows: Tensor  # (R, d, o + K)
-    upper: Tensor  # (R, p)
+    rows: Tensor  # (R, d, o + K) each feature's weights, skip_j and first_j
+    upper: Tensor  # (R, p) everything above the first layer's weights
 
 
 class Layers(NamedTuple):
@@ -40,60 +40,62 @@ class Layers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SparseWeights:
-    """The weights of one network, holding only the rows of the features that are in it."""
+    """The weights of one network, without those of the features that are not in it."""
 
-    columns: NDArray[np.int64]  # (k,) positions of these rows' columns in the expanded table
-    features: NDArray[np.int64]  # (k,) the features they belong to; the columns themselves where there is no embedding
+    columns: NDArray[np.int64]  # (k,) columns of the expanded table that are in it
+    features: NDArray[
+        np.int64
+    ]  # (k,) the features that these columns encode; the columns themselves where each is a feature
     skip: NDArray[np.floating]  # (k, o)
     first: NDArray[np.floating]  # (k, K)
     upper: NDArray[np.floating]  # (p,)
 
 
 class AnyPass:
-    """Forward and backward over n rows of X for all replicas, in buffers that are used again and again.
+    """Forward and backward over n samples for all replicas, in buffers that are reused.
 
     Parameters
     ----------
     network : Architecture
         The shape of the networks.
-    n_replicas, n_rows : int
-        How many networks, and on how many rows.
+    n_replicas, n_samples : int
+        Numbers of networks and of samples.
     like : Tensor
-        Gives dtype and device.
+        Has the dtype and the device.
     learns : bool
-        Whether there is a way back; without, there are no buffers for it.
+        Whether there is a backward pass; without one there are no buffers for it.
     """
 
-    def __init__(self, network: Architecture, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
+    def __init__(self, network: Architecture, n_replicas: int, n_samples: int, like: Tensor, *, learns: bool = True):
         o = network.n_outputs
-        self._below = like.new_empty(n_replicas, n_rows, network.width)  # the product of X and the rows
-        self._skip, self._first = self._below[..., :o], self._below[..., o:]
-        self.output = like.new_empty(n_replicas, n_rows, o)
-        self.loss = like.new_zeros(n_replicas)  # for whoever evaluates the output
-        n_back = n_rows if learns else 0
-        self.pull = like.new_empty(n_replicas, n_back, network.width)  # gradient by the product of X and the rows
-        self.slope = self.pull[..., :o]  # gradient by the output: to be filled before going backward
-        self._first_pull = self.pull[..., o:]
+        self._product = like.new_empty(n_replicas, n_samples, network.width)  # of X and the features' weights
+        self._skip, self._first = self._product[..., :o], self._product[..., o:]
+        self.output = like.new_empty(n_replicas, n_samples, o)
+        self.loss = like.new_zeros(n_replicas)  # for the caller, who evaluates the output
+        n_backward = n_samples if learns else 0
+        self.product_gradient = like.new_empty(n_replicas, n_backward, network.width)
+        self.output_gradient = self.product_gradient[..., :o]  # to be filled before the backward pass
+        self._first_gradient = self.product_gradient[..., o:]
 
     def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
-        """Run all replicas on the same rows of X, (n, d); the output, (R, n, o), is valid until the next call.
+        """Run all replicas on the same samples, (n, d); the output, (R, n, o), is valid until the next call.
 
         With ``draw`` the pass is part of an update, and what is random in the networks is drawn; without, nothing is.
         """
         raise NotImplementedError
 
     def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
-        """Write the gradient of Σ slope · output by all parameters where ``gradient`` looks."""
+        """Write the gradient of Σ output_gradient · output by all parameters into ``gradient``."""
         self.backward_upper(layers, gradient)
-        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.pull, out=gradient.rows)
+        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.product_gradient, out=gradient.rows)
 
     def backward_upper(self, layers: Any, gradient: Any) -> None:
-        """Do the same for everything above the rows; afterwards the gradient by the rows is Xᵀ ``pull``."""
+        """Do the same for everything above the features' weights; the gradient by these is then Xᵀ ``product_gradient``."""
         raise NotImplementedError
 
 
 class Architecture(Protocol):
-    """What the engine asks of the shape of networks; weights are passed in and out."""
+    """What the solver needs of the shape of networks; weights are passed in and out."""
 
     @property
     def n_outputs(self) -> int:
@@ -101,7 +103,7 @@ class Architecture(Protocol):
 
     @property
     def width(self) -> int:
-        """Length o + K of a row."""
+        """Number o + K of each feature's weights."""
 
     @property
     def n_upper(self) -> int:
@@ -109,11 +111,11 @@ class Architecture(Protocol):
 
     @property
     def n_hidden(self) -> int | None:
-        """Number of hidden units, where several networks are passed through at once; None: one after the other."""
+        """Number of hidden units, where the replicas run side by side; None where they run one after the other."""
 
     @property
     def is_random(self) -> bool:
-        """Whether an update draws something, whatever the dropout."""
+        """Whether an update draws random numbers, whatever the dropout."""
 
     @property
     def recordable(self) -> bool:
@@ -123,13 +125,13 @@ class Architecture(Protocol):
         """Weights to start from, one network for each seed."""
 
     def layers(self, weights: Weights) -> Any:
-        """Look at weights in the way that passes do; has ``rows``."""
+        """Return views of the weights as passes take them, with an attribute ``rows``."""
 
     def is_matrix(self, like: Tensor) -> Tensor:
-        """Mark, over the flat vector, the entries that ``gamma`` acts on with 1."""
+        """Return 1 for the entries of the flat vector that ``gamma`` acts on, 0 for others."""
 
-    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> AnyPass:
-        """Make a pass; one that does not learn only goes forward."""
+    def passes(self, n_replicas: int, n_samples: int, like: Tensor, *, learns: bool = True) -> AnyPass:
+        """Make the buffers of a pass; without ``learns`` it is only forward."""
 
     def module(self, first: Tensor, upper: Tensor) -> nn.Module:
         """Return g as a torch module, with these weights: (d, K) of the first layer, (p,) above it."""
@@ -174,7 +176,7 @@ class Network:
 
     @cached_property
     def width(self) -> int:
-        """Length o + K of a row."""
+        """Number o + K of each feature's weights."""
         return self.n_outputs + self.hidden_dims[0]
 
     def init(self, n_features: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Weights:
@@ -188,19 +190,19 @@ class Network:
         return Weights(torch.stack(rows).to(device, dtype), torch.stack(upper).to(device, dtype))
 
     def layers(self, weights: Weights) -> Layers:
-        """Look at weights layer by layer."""
+        """Return views of the weights layer by layer."""
         pieces = weights.upper.split(self._sizes, dim=-1)
         shaped = zip(pieces[1::2], self._shapes, strict=True)
         matrices = [piece.unflatten(-1, shape) for piece, shape in shaped]
         return Layers(weights.rows, matrices, [piece.unsqueeze(-2) for piece in pieces[::2]])
 
     def is_matrix(self, like: Tensor) -> Tensor:
-        """Mark, over the flat vector, the entries that belong to matrices (those that ``gamma`` acts on) with 1."""
+        """Return 1 for the entries of the flat vector that belong to matrices, 0 for biases."""
         return torch.cat([like.new_full((size,), i % 2) for i, size in enumerate(self._sizes)])
 
-    def passes(self, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True) -> Pass:
-        """Make a pass over so many rows."""
-        return Pass(self, n_replicas, n_rows, like, learns=learns)
+    def passes(self, n_replicas: int, n_samples: int, like: Tensor, *, learns: bool = True) -> Pass:
+        """Make the buffers of a pass over so many samples."""
+        return Pass(self, n_replicas, n_samples, like, learns=learns)
 
     def module(self, first: Tensor, upper: Tensor) -> nn.Module:
         """Return g as linear layers with ReLU in between."""
@@ -214,17 +216,17 @@ class Network:
 class Pass(AnyPass):
     """A pass through ReLU layers, with gradients in closed form."""
 
-    def __init__(self, network: Network, n_replicas: int, n_rows: int, like: Tensor, *, learns: bool = True):
-        super().__init__(network, n_replicas, n_rows, like, learns=learns)
-        upper = [like.new_empty(n_replicas, n_rows, size) for size in network.hidden_dims[1:]]
-        self._hidden = [self._first, *upper]  # activations; the first layer's stand in its product's place
+    def __init__(self, network: Network, n_replicas: int, n_samples: int, like: Tensor, *, learns: bool = True):
+        super().__init__(network, n_replicas, n_samples, like, learns=learns)
+        upper = [like.new_empty(n_replicas, n_samples, size) for size in network.hidden_dims[1:]]
+        self._hidden = [self._first, *upper]  # activations; those of the first layer overwrite its part of the product
         self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
-        back = [self.pull.new_empty(*self.pull.shape[:2], size) for size in network.hidden_dims[1:]]
-        self._pulls = [self._first_pull, *back]  # gradient by each layer's input
+        upper = [like.new_empty(*self.product_gradient.shape[:2], size) for size in network.hidden_dims[1:]]
+        self._hidden_gradients = [self._first_gradient, *upper]  # by each hidden layer before its activation
 
     def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
-        """Run all replicas on the same rows of X; see the base class."""
-        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._below)
+        """Run all replicas on the same samples; see the base class."""
+        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._product)
         self._hidden[0].add_(layers.biases[0])
         for i, h in enumerate(self._hidden):
             if i:
@@ -232,25 +234,25 @@ class Pass(AnyPass):
             h.relu_()
             self._kept[i] = None
             if dropout:
-                chance = torch.rand(h.shape[1:], generator=draw, dtype=h.dtype, device=h.device)  # for all replicas
-                self._kept[i] = kept = chance.ge_(dropout).div_(1 - dropout)
+                drawn = torch.rand(h.shape[1:], generator=draw, dtype=h.dtype, device=h.device)  # for all replicas
+                self._kept[i] = kept = drawn.ge_(dropout).div_(1 - dropout)
                 h.mul_(kept)
         torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
         return self.output.add_(layers.biases[-1])
 
     def backward_upper(self, layers: Layers, gradient: Layers) -> None:
-        """Write the gradient by everything above the rows; see the base class."""
-        above = self.slope
+        """Write the gradient by everything above the features' weights; see the base class."""
+        above = self.output_gradient
         torch.sum(above, -2, keepdim=True, out=gradient.biases[-1])
         for i in reversed(range(len(self._hidden))):
-            h, pull, kept = self._hidden[i], self._pulls[i], self._kept[i]
+            h, below, kept = self._hidden[i], self._hidden_gradients[i], self._kept[i]
             torch.bmm(h.mT, above, out=gradient.matrices[i])
-            torch.bmm(above, layers.matrices[i].mT, out=pull)
-            torch.ops.aten.threshold_backward.grad_input(pull, h, 0, grad_input=pull)  # dropout's zeros pass nothing on
+            torch.bmm(above, layers.matrices[i].mT, out=below)
+            torch.ops.aten.threshold_backward.grad_input(below, h, 0, grad_input=below)  # 0 also where dropout gave 0
             if kept is not None:
-                pull.mul_(kept)
-            torch.sum(pull, -2, keepdim=True, out=gradient.biases[i])
-            above = pull
+                below.mul_(kept)
+            torch.sum(below, -2, keepdim=True, out=gradient.biases[i])
+            above = below
 
 
 def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:

@@ -1,4 +1,4 @@
-"""The operator after every step of an optimizer, whoever runs the loop."""
+"""The operator as a hook on an optimizer, for training loops that are not yours."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ __all__ = ["Attached"]
 
 
 class Attached:
-    """Calls :func:`hier_prox_` after every ``optimizer.step()`` from now on.
+    """Calls :func:`hier_prox_` after every ``optimizer.step()`` until it is removed.
 
-    For loops that are not yours to change, such as those of Lightning, skorch or Accelerate: what holds the optimizer need
-    not know.
+    For training loops that you cannot change, such as those of Lightning, skorch or Accelerate.
 
     Parameters
     ----------
@@ -25,7 +24,7 @@ class Attached:
     Attributes
     ----------
     lambda_, M : float
-        May be changed on the way.
+        May be changed during training.
 
     Examples
     --------
@@ -43,12 +42,12 @@ class Attached:
 
     def __init__(self, modules: Any, lambda_: float, M: float, optimizer: Optimizer):
         self.lambda_, self.M = lambda_, M
-        self._pairs = hierarchies(modules)
-        self._handle = optimizer.register_step_post_hook(self._after)
+        self._hierarchies = hierarchies(modules)
+        self._handle = optimizer.register_step_post_hook(self._apply)
 
-    def _after(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        hier_prox_(self._pairs, self.lambda_, self.M, optimizer)
+    def _apply(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        hier_prox_(self._hierarchies, self.lambda_, self.M, optimizer)
 
     def remove(self) -> None:
-        """Leave the optimizer alone again."""
+        """Remove the hook from the optimizer."""
         self._handle.remove()

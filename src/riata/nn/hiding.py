@@ -1,4 +1,4 @@
-"""Batches for auto-encoders: some entries are hidden from the input, and only these are scored."""
+"""Batches for auto-encoders: some entries are hidden from the input, and the loss is computed on these only."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["HiddenEntries", "hidden_error"]
 
 
 class HiddenEntries:
-    """Batches of rows with some entries set to zero, and these entries as the target.
+    """Batches of samples with some entries set to zero, and these entries as the target.
 
-    An auto-encoder that is shown what it has to give back gets better with every further unit, on rows it was not trained on
-    as well: it passes the noise on. What is hidden can only be told from the other entries, and noise cannot, so that the
-    loss says how many units there is a use for.
+    The error of an auto-encoder that has its target as its input falls with every further unit, on held-out samples too,
+    because units can pass noise on. A hidden entry has to be predicted from the other entries, which noise cannot be, so the
+    loss on hidden entries shows how many units are needed.
 
     Parameters
     ----------
     X : Tensor of shape (n, ...)
-        Rows, centred: zero is what stands in for a hidden entry.
+        Samples, centred: hidden entries are set to zero.
     batch_size : int, default=128
-        Rows per batch.
+        Samples per batch.
     share : float, default=0.2
         Share of the entries that are hidden.
     fixed : bool, default=False
-        Hide the same entries each time, in rows in the same order, as is right for validation.
+        Hide the same entries in every epoch, with the samples in the same order, as validation needs.
     random_state : int, default=0
         Seed.
 
@@ -49,22 +49,25 @@ class HiddenEntries:
         self.share = check.number("share", share, 0.0, 0.95, above=True)
         self.fixed = fixed
         self.random_state = random_state
-        self._draw = torch.Generator().manual_seed(random_state)
+        self._generator = torch.Generator().manual_seed(random_state)
 
     def __len__(self) -> int:
         return -(-len(self.X) // self.batch_size)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        draw = torch.Generator().manual_seed(self.random_state) if self.fixed else self._draw
-        order = torch.arange(len(self.X)) if self.fixed else torch.randperm(len(self.X), generator=draw)
-        for rows in order.split(self.batch_size):
-            X = self.X[rows]
-            hidden = (torch.rand(X.shape, generator=draw) < self.share).to(X.device)
+        generator = torch.Generator().manual_seed(self.random_state) if self.fixed else self._generator
+        order = torch.arange(len(self.X)) if self.fixed else torch.randperm(len(self.X), generator=generator)
+        for batch in order.split(self.batch_size):
+            X = self.X[batch]
+            hidden = (torch.rand(X.shape, generator=generator) < self.share).to(X.device)
             yield X.masked_fill(hidden, 0.0), X.masked_fill(~hidden, torch.nan)
 
 
 def hidden_error(output: Tensor, target: Tensor) -> Tensor:
-    """Return the squared error of the entries of a target that are not NaN, (n,); the mean over rows is that over entries."""
-    there = ~target.isnan()
-    residual = torch.where(there, output - target, 0.0)
-    return residual.square().flatten(1).sum(-1) * (len(target) / there.sum().clamp_min(1))
+    """Return the squared error on the hidden entries, which are not NaN in the target, for each sample, (n,).
+
+    It is scaled so that its mean over samples is the mean over hidden entries.
+    """
+    hidden = ~target.isnan()
+    residual = torch.where(hidden, output - target, 0.0)
+    return residual.square().flatten(1).sum(-1) * (len(target) / hidden.sum().clamp_min(1))

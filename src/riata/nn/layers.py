@@ -1,4 +1,4 @@
-"""The input pair as a layer that drops into any model."""
+"""A sparse first layer for any model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["LassoInput"]
 
 
 class LassoInput(nn.Module):
-    """First layer of a model that is to use few of its inputs: a way straight to the output, and one into the model.
+    """First layer of a model that selects its inputs: one linear map to the output, and one into the model.
 
-    Forward gives ``skip, hidden``, (n, out_features) and (n, hidden): feed ``hidden`` to the rest of the model and add
-    ``skip`` to what comes out. Call :func:`hier_prox_` after every step of the optimizer.
+    The forward pass returns ``skip, hidden``, of shapes (n, out_features) and (n, hidden): feed ``hidden`` to the rest of the
+    model and add ``skip`` to its output. Call :func:`hier_prox_` after every step of the optimizer.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class LassoInput(nn.Module):
     groups : sequence of int, optional
         Inputs with the same id enter and leave together.
     costs : sequence of float, optional
-        Price of each input, 1 by default; 0 keeps it always.
+        Penalty weight of each input, 1 by default; 0 keeps it always.
 
     Attributes
     ----------
     skip, first : torch.nn.Linear
-        The two parts.
+        The two linear maps.
     hierarchy : Hierarchy
-        The two as a pair.
+        The pair of their weights.
 
     Examples
     --------
@@ -72,10 +72,10 @@ class LassoInput(nn.Module):
         self.hierarchy = Hierarchy(self.skip, self.first, groups=groups, costs=costs)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what goes straight to the output, and what goes into the model."""
+        """Return what is added to the output, (n, out_features), and what goes into the model, (n, hidden)."""
         return self.skip(x), self.first(x)
 
     @property
     def selected(self) -> Tensor:
-        """Mask of the inputs that are used, (in_features,)."""
+        """Mask of the selected inputs, (in_features,)."""
         return self.hierarchy.selected

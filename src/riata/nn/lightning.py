@@ -13,7 +13,7 @@ __all__ = ["HierProx"]
 
 
 class HierProx(Callback):
-    """Keeps the sparse layers of a LightningModule in order while it is trained.
+    """Applies :func:`riata.nn.hier_prox_` to the sparse layers of a LightningModule after every step of their optimizers.
 
     Parameters
     ----------
@@ -28,29 +28,29 @@ class HierProx(Callback):
         self._attached: list[Attached] = []
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Attach to the optimizers that hold sparse layers."""
+        """Attach to the optimizers of sparse layers."""
         for optimizer in trainer.optimizers:
-            held = {id(w) for group in optimizer.param_groups for w in group["params"]}
-            own = [pair for pair in hierarchies(pl_module) if id(pair.skip[0]) in held]
-            if own:
-                self._attached.append(Attached(own, self.lambda_, self.M, optimizer))
+            parameters = {id(w) for group in optimizer.param_groups for w in group["params"]}
+            optimized = [h for h in hierarchies(pl_module) if id(h.skip[0]) in parameters]
+            if optimized:
+                self._attached.append(Attached(optimized, self.lambda_, self.M, optimizer))
         if not self._attached:
             raise ValueError(
                 "no optimizer holds the weights of a hierarchy: configure_optimizers must take all parameters"
             )
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any) -> None:
-        """Pass the penalty on."""
+        """Pass the current penalty on to the hooks."""
         for attached in self._attached:
             attached.lambda_ = self.lambda_
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log how many units are left."""
-        n_selected = sum(pair.n_selected for pair in hierarchies(pl_module))
+        """Log the number of selected units."""
+        n_selected = sum(hierarchy.n_selected for hierarchy in hierarchies(pl_module))
         pl_module.log("n_selected", float(n_selected), prog_bar=True)
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Leave the optimizers alone again."""
+        """Remove the hooks from the optimizers."""
         for attached in self._attached:
             attached.remove()
         self._attached.clear()

@@ -1,4 +1,4 @@
-"""Training and evaluation modes of modules, and how they were."""
+"""Training and evaluation modes of modules, switched for a while and restored."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from contextlib import contextmanager
 
 from torch import nn
 
-__all__ = ["evaluating", "kept_modes"]
+__all__ = ["evaluation_mode", "restored_modes"]
 
 
 @contextmanager
-def kept_modes(*modules: nn.Module) -> Iterator[None]:
-    """Leave every part of some modules in the mode it was in, whatever happens in between."""
-    modes = [(part, part.training) for module in modules for part in module.modules()]
+def restored_modes(*modules: nn.Module) -> Iterator[None]:
+    """Restore the mode of every submodule on leaving the context, also after an error."""
+    modes = [(submodule, submodule.training) for module in modules for submodule in module.modules()]
     try:
         yield
     finally:
-        for part, mode in modes:
-            part.training = mode
+        for submodule, training in modes:
+            submodule.training = training
 
 
 @contextmanager
-def evaluating(*modules: nn.Module) -> Iterator[None]:
-    """Run modules in evaluation mode for a while."""
-    with kept_modes(*modules):
+def evaluation_mode(*modules: nn.Module) -> Iterator[None]:
+    """Put modules into evaluation mode within the context."""
+    with restored_modes(*modules):
         for module in modules:
             module.eval()
         yield

@@ -1,4 +1,4 @@
-"""Points of a module's path, and which of them to take."""
+"""Points of a module's path, and the rules that select one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from riata import check
 from riata.path import selection
 from riata.path.points import Path, Point
 
-__all__ = ["ModulePoint", "pick"]
+__all__ = ["ModulePoint", "select"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,31 +21,32 @@ class ModulePoint(Point):
     Attributes
     ----------
     state : dict
-        ``model.load_state_dict(point.state)`` takes the model there.
+        ``model.load_state_dict(point.state)`` gives the model the weights of this point.
     """
 
     state: dict[str, Tensor] = field(default_factory=dict)
 
 
-def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None) -> Point:
-    """Pick a point of a path.
+def select(path: Path, rule: str | float = "1se", *, n_units: int | None = None) -> Point:
+    """Select a point of a path.
 
     Parameters
     ----------
     path : Path
         From :func:`path`.
-    select : {"1se", "best", "elbow"} or float, default="1se"
-        The sparsest point within one standard error of the lowest validation loss, the one with the lowest, the one where the
-        loss begins to rise (the farthest below a straight line from the densest to the emptiest, logarithms of losses
-        against numbers of units), or the last whose λ does not exceed a number. The standard error is that of the lowest
-        loss itself: where every point is trained anew, two of them differ by more than their rows would tell.
+    rule : {"1se", "best", "elbow"} or float, default="1se"
+        The sparsest point within one standard error of the lowest validation loss; the point of the lowest validation loss;
+        the elbow of the path (the point farthest below the straight line from the densest point to the sparsest, in a plot of
+        the logarithm of the loss against the number of units); or the last point whose λ does not exceed a number. The
+        standard error is that of the lowest loss, not that of a paired difference: refits differ by more than the
+        differences between samples show.
     n_units : int, optional
-        Pick the densest point with at most so many units instead.
+        Select the densest point with at most so many units instead.
 
     Returns
     -------
     ModulePoint
-        ``model.load_state_dict(point.state)`` takes the model there.
+        ``model.load_state_dict(point.state)`` gives the model the weights of this point.
     """
     if n_units is not None:
         fewest = int(path.n_selected.min())
@@ -54,17 +55,17 @@ def pick(path: Path, select: str | float = "1se", *, n_units: int | None = None)
                 f"no point of the path has at most {n_units} units: it ends with {fewest}; lower until, or costs"
             )
         return path[selection.at_most(path, n_units)]
-    if select == "elbow":
+    if rule == "elbow":
         return path[selection.elbow(path)]
-    if isinstance(select, str):
-        check.one_of("select", select, ("1se", "best", "elbow"))
+    if isinstance(rule, str):
+        check.one_of("rule", rule, ("1se", "best", "elbow"))
         best = path[selection.best(path)]
-        if select == "best":
+        if rule == "best":
             return best
         if not np.isfinite(best.val_loss_se):
             raise ValueError(
-                "one validation loss has no standard error: give path a loss of one number for each row (reduction='none'), "
-                'or select="best"'
+                "one validation loss has no standard error: give path a loss of one number for each sample (reduction='none'), "
+                'or rule="best"'
             )
         return path[selection.one_standard_error(path, paired=False)]
-    return path[selection.at_lambda(path, check.number("select", select))]
+    return path[selection.at_lambda(path, check.number("rule", rule))]

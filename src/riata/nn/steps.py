@@ -1,8 +1,8 @@
-"""How far an optimizer goes along a lasting gradient: what the operator has to know for λ to mean λ.
+"""The effective step size of an optimizer: what the operator needs for λ to be the λ of the objective.
 
-Where a loop rests the gradient g of a weight no longer changes, and the optimizer moves the weight by −α g in every step. The
-operator with threshold α λ then rests at a stationary point for λ itself. SGD with momentum μ adds up g (1 + μ + μ² + …), so
-that its α is lr / (1 − μ), not lr; Adam divides by the root of its average square, entry by entry.
+At a fixed point of a training loop the gradient g of a weight is constant, and every step of the optimizer moves the weight by
+−α g. If the operator has the threshold α λ, fixed points are stationary points of the objective with this λ. SGD with momentum
+μ adds up g (1 + μ + μ² + …), so its α is lr / (1 − μ), not lr; Adam divides by the root of its mean square, entry by entry.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["HeavyBall", "step_sizes"]
 
 
 class HeavyBall(Optimizer):
-    """Steps with momentum, scaled by the size of the gradient, with one size for all weights of a unit.
+    """Steps with momentum, scaled by the size of the gradient, with one step size for all weights of a unit.
 
-    This is the rule of riata's estimators, with steps of a given size. As all weights of a unit share one step size, noise in
-    single entries does not decide which unit goes.
+    This is the update rule of riata's estimators, with a given learning rate. As all weights of a unit share one step size,
+    noise in single entries does not decide which unit leaves.
 
     Parameters
     ----------
     params : iterable
         Parameters, or groups of them, as for any optimizer.
     lr : float, default=1e-3
-        Size of the steps, relative to the gradient.
+        Learning rate: size of the steps relative to the size of the gradient.
     hierarchies : iterable of Hierarchy
         Whose units share a step size: ``riata.nn.hierarchies(model)``.
 
@@ -46,47 +46,51 @@ class HeavyBall(Optimizer):
         if not lr > 0:
             raise ValueError(f"lr must be positive; got {lr}")
         super().__init__(params, {"lr": lr})
-        self._pairs = list(hierarchies)
-        known = {id(weight) for group in self.param_groups for weight in group["params"]}
-        if any(id(weight) not in known for pair in self._pairs for weight, _ in pair.weights()):
+        self._hierarchies = list(hierarchies)
+        given = {id(weight) for group in self.param_groups for weight in group["params"]}
+        if not self._in_hierarchies() <= given:
             raise ValueError("hierarchies hold weights that are not among params: pass all parameters of the model")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_pairs": self._pairs}
+        return {**super().__getstate__(), "_hierarchies": self._hierarchies}
+
+    def _in_hierarchies(self) -> set[int]:
+        return {id(weight) for hierarchy in self._hierarchies for weight, _ in hierarchy.weights()}
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> Any:
         """Take one step."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        shared = {id(weight) for pair in self._pairs for weight, _ in pair.weights()}
-        for pair in self._pairs:
-            self._step_pair(pair)
+        shared = self._in_hierarchies()
+        for hierarchy in self._hierarchies:
+            self._step_hierarchy(hierarchy)
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None and id(weight) not in shared:
-                    self._average(weight, weight.grad.square())
+                    self._update_square(weight, weight.grad.square())
                     self._move(weight, group["lr"])
         return loss
 
-    def _step_pair(self, pair: Any) -> None:
-        """Give all weights of each unit, or group of units, the average square of all of their gradients."""
-        weights = pair.weights()
+    def _step_hierarchy(self, hierarchy: Any) -> None:
+        """Step with the mean square gradient of each unit, or group of units, in place of that of each weight."""
+        weights = hierarchy.weights()
         if any(w.grad is None for w, _ in weights):
             return
-        squares = torch.cat([pair.rows(w.grad, axis) for w, axis in weights], -1).square().mean(-1)
-        units = pair.units
-        squares = units.scatter(units.mean(squares))
+        gradients = torch.cat([hierarchy.by_unit(w.grad, axis) for w, axis in weights], -1)  # (n_units, o + K)
+        grouping = hierarchy.grouping
+        squares = grouping.scatter(grouping.mean(gradients.square().mean(-1)))  # (n_units,)
         for weight, axis in weights:
-            per_unit = squares.repeat_interleave(weight.shape[axis] // pair.n_units)
+            per_slice = squares.repeat_interleave(weight.shape[axis] // hierarchy.n_units)
             shape = [1] * weight.ndim
             shape[axis] = -1
-            self._average(weight, per_unit.reshape(shape))
-            self._move(weight, self._lr(weight))
+            self._update_square(weight, per_slice.reshape(shape))
+            self._move(weight, _param_group(self, weight)["lr"])
 
-    def _average(self, weight: Tensor, square: Tensor) -> None:
+    def _update_square(self, weight: Tensor, square: Tensor) -> None:
+        """Update the moving average of squared gradients."""
         state = self.state[weight]
         old = state.get("square")
         state["square"] = square if old is None else torch.where(old == 0, square, torch.lerp(square, old, MEMORY))
@@ -94,19 +98,16 @@ class HeavyBall(Optimizer):
     def _move(self, weight: Tensor, lr: float) -> None:
         state = self.state[weight]
         state["step_size"] = (1 - MOMENTUM) * lr / (state["square"].sqrt() + TINY)
-        now = weight.detach().clone()
+        current = weight.detach().clone()
         if "last" in state:
-            weight.add_(now - state["last"], alpha=MOMENTUM)
+            weight.add_(current - state["last"], alpha=MOMENTUM)
         weight.sub_(state["step_size"] * weight.grad)
-        state["last"] = now
-
-    def _lr(self, weight: Tensor) -> float:
-        return next(group["lr"] for group in self.param_groups if any(weight is w for w in group["params"]))
+        state["last"] = current
 
 
 def step_sizes(optimizer: Optimizer, weight: nn.Parameter) -> Tensor | float:
-    """Return α of a weight: one number, or one that broadcasts to each of its entries."""
-    group = next((g for g in optimizer.param_groups if any(weight is w for w in g["params"])), None)
+    """Return α of a weight: one number, or a tensor that broadcasts to one per entry."""
+    group = _param_group(optimizer, weight)
     if group is None:
         raise ValueError(
             f"the optimizer does not know a weight of shape {tuple(weight.shape)} of the input pair: pass all parameters of "
@@ -114,18 +115,23 @@ def step_sizes(optimizer: Optimizer, weight: nn.Parameter) -> Tensor | float:
         )
     if group.get("weight_decay"):
         raise ValueError(
-            f"weight_decay={group['weight_decay']:g} on the input pair: the loop would then rest at no stationary point of the "
-            "penalty lambda_ times the norms. Put the skip and first weights into a parameter group with weight_decay=0"
+            f"weight_decay={group['weight_decay']:g} on the input pair: the loop would then converge to no stationary point "
+            "of the penalty lambda_ times the norms. Put the skip and first weights into a parameter group with weight_decay=0"
         )
     if group.get("maximize"):
-        raise ValueError("maximize=True: the penalty belongs to a minimum; minimise the negative of what you have")
-    for kind, rule in _RULES.items():
-        if type(optimizer) is kind:
-            return rule(optimizer, group, weight)
-    raise TypeError(
-        f"the steps of {type(optimizer).__name__} are not known here, so lambda_ would mean nothing: use SGD, Adam, AdamW "
-        "or riata.nn.HeavyBall"
-    )
+        raise ValueError("maximize=True: the penalty belongs to a minimum; minimise the negative of the objective")
+    rule = _STEP_SIZES.get(type(optimizer))
+    if rule is None:
+        raise TypeError(
+            f"the effective step size of {type(optimizer).__name__} is not known, so lambda_ would mean nothing: use SGD, "
+            "Adam, AdamW or riata.nn.HeavyBall"
+        )
+    return rule(optimizer, group, weight)
+
+
+def _param_group(optimizer: Optimizer, weight: Tensor) -> Any:
+    """Return the optimizer's parameter group that holds a weight, or None."""
+    return next((group for group in optimizer.param_groups if any(weight is w for w in group["params"])), None)
 
 
 def _state(optimizer: Optimizer, weight: Tensor, key: str) -> Any:
@@ -139,22 +145,24 @@ def _state(optimizer: Optimizer, weight: Tensor, key: str) -> Any:
 
 
 def _sgd(_: Optimizer, group: dict[str, Any], weight: Tensor) -> float:
-    momentum = group["momentum"]
-    return float(group["lr"]) * ((1 - group["dampening"]) / (1 - momentum) if momentum else 1.0)
+    lr, momentum, dampening = (float(group[name]) for name in ("lr", "momentum", "dampening"))
+    return lr * ((1 - dampening) / (1 - momentum) if momentum else 1.0)
 
 
 def _adam(optimizer: Optimizer, group: dict[str, Any], weight: Tensor) -> Tensor:
     state = _state(optimizer, weight, "exp_avg_sq")
-    square = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"]
-    seen = 1 - group["betas"][1] ** float(state["step"])
-    return group["lr"] / ((square / seen).sqrt() + group["eps"])
+    square: Tensor = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"]
+    bias_correction = 1 - group["betas"][1] ** float(state["step"])
+    step_size: Tensor = group["lr"] / ((square / bias_correction).sqrt() + group["eps"])
+    return step_size
 
 
 def _heavy_ball(optimizer: Optimizer, _: dict[str, Any], weight: Tensor) -> Tensor:
-    return _state(optimizer, weight, "step_size")["step_size"]
+    step_size: Tensor = _state(optimizer, weight, "step_size")["step_size"]
+    return step_size
 
 
-_RULES: dict[type[Optimizer], Callable[[Optimizer, dict[str, Any], Tensor], Tensor | float]] = {
+_STEP_SIZES: dict[type[Optimizer], Callable[[Optimizer, dict[str, Any], Tensor], Tensor | float]] = {
     SGD: _sgd,
     Adam: _adam,
     AdamW: _adam,

@@ -1,4 +1,4 @@
-"""Sparsity inside a model: filters of a convolution, units of a bottleneck."""
+"""Selection of units inside a model: filters of a convolution, units of a bottleneck."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from riata.nn.hierarchy import Hierarchy
-from riata.nn.modes import evaluating
+from riata.nn.modes import evaluation_mode
 
 __all__ = ["SparseUnits"]
 
-_MAKERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_SAME = 1e-4  # outputs of a smaller model may differ by so much, relative to their size
+_LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
 class SparseUnits(nn.Module):
-    """A model in which few units of one layer are to be used: filters of a convolution, units of a bottleneck.
+    """A model that selects units of one of its layers: filters of a convolution, units of a bottleneck.
 
-    A skip connection leads from each unit's response, averaged over positions, straight to the output, and the weights that
-    take the unit into the following layers are bound to it, as those of a feature are in :class:`LassoInput`. Train it with
-    :func:`path`, or with :func:`hier_prox_` in a loop; :meth:`export` leaves out the units that are not used.
+    A skip connection leads from the activation of each unit, averaged over positions, to the output. The weights that take the
+    unit into the following layers are bounded by its skip weights, as those of a feature are in :class:`LassoInput`. Train the
+    model with :func:`path`, or with :func:`hier_prox_` in a loop; :meth:`export` returns it without the units that are out.
 
     Parameters
     ----------
@@ -32,12 +31,13 @@ class SparseUnits(nn.Module):
     units : str
         The layer whose outputs, or output channels, are the units: linear or convolutional.
     into : str or sequence of str
-        The layers that take the units in, linear or convolutional: all of them, or a unit that is out would still be heard.
+        The layers that have the units as input, linear or convolutional. Name all of them: a unit that is out must not reach
+        the output through any other layer.
     through : sequence of str, optional
-        Layers that the units go through one by one before that, in order, such as an activation or batch normalisation. The
-        response is taken after the last. Layers without parameters that come later need no mention.
+        Elementwise or channelwise layers between ``units`` and ``into``, in order, such as an activation or batch
+        normalisation. The skip connection starts after the last. Later layers without parameters need not be named.
     example : Tensor
-        A few rows of input, to learn shapes from.
+        A few samples of input, to determine shapes.
     groups, costs : sequence, optional
         As for :class:`Hierarchy`.
 
@@ -46,7 +46,7 @@ class SparseUnits(nn.Module):
     skip : torch.nn.Linear
         From the units to the output.
     hierarchy : Hierarchy
-        The pair.
+        The pair of skip weights and weights of ``into``.
 
     Examples
     --------
@@ -76,114 +76,117 @@ class SparseUnits(nn.Module):
         self.model = model
         self.units, self.through = units, tuple(through)
         self.into = (into,) if isinstance(into, str) else tuple(into)
-        maker = self._layer(units, _MAKERS)
-        if getattr(maker, "groups", 1) != 1:
-            raise ValueError(f"{units} has groups={maker.groups}: its units cannot be left out one by one")
+        source = self._layer(units, _LAYERS)
+        if getattr(source, "groups", 1) != 1:
+            raise ValueError(f"{units} has groups={source.groups}: its units cannot be left out one by one")
         for name in self.through:
             self._layer(name, (nn.Module,))
-        takers = [self._layer(name, _MAKERS) for name in self.into]
-        response, output = self._probe(example)
-        self.skip = nn.Linear(response.shape[1], output[0].numel(), bias=False).to(response)
-        self.hierarchy = Hierarchy(self.skip, takers, groups=groups, costs=costs)
+        targets = [self._layer(name, _LAYERS) for name in self.into]
+        activations, output = self._run_example(example)
+        self.skip = nn.Linear(activations.shape[1], output[0].numel(), bias=False).to(activations)
+        self.hierarchy = Hierarchy(self.skip, targets, groups=groups, costs=costs)
         self.register_buffer("_example", example[:2].detach().clone(), persistent=False)
 
     def _layer(self, name: str, kinds: tuple[type[nn.Module], ...]) -> Any:
-        known = dict(self.model.named_modules())
-        if name not in known:
-            raise ValueError(f"the model has no layer {name!r}; it has {', '.join(map(repr, filter(None, known)))}")
-        if not isinstance(known[name], kinds):
+        layers = dict(self.model.named_modules())
+        if name not in layers:
+            raise ValueError(f"the model has no layer {name!r}; it has {', '.join(map(repr, filter(None, layers)))}")
+        if not isinstance(layers[name], kinds):
             expected = " or ".join(kind.__name__ for kind in kinds)
-            raise ValueError(f"layer {name!r} is a {type(known[name]).__name__}; it must be {expected}")
-        return known[name]
+            raise ValueError(f"layer {name!r} is a {type(layers[name]).__name__}; it must be {expected}")
+        return layers[name]
 
     @torch.no_grad()
-    def _probe(self, example: Tensor) -> tuple[Tensor, Tensor]:
-        """Run the model once, and check that the units arrive where they are said to."""
-        with evaluating(self.model):
-            response, output = self._both(example)
-        n_units = len(self._layer(self.units, _MAKERS).weight)
-        if response.shape[1] != n_units:
+    def _run_example(self, example: Tensor) -> tuple[Tensor, Tensor]:
+        """Run the model once, and check that there is one channel per unit where the skip connection starts."""
+        with evaluation_mode(self.model):
+            activations, output = self._run(example)
+        n_units = len(self._layer(self.units, _LAYERS).weight)
+        if activations.shape[1] != n_units:
             raise ValueError(
-                f"{self._last} gives {response.shape[1]} channels where {self.units} has {n_units}: through must name layers "
-                "that keep units apart"
+                f"{self._last} gives {activations.shape[1]} channels where {self.units} has {n_units}: through must name "
+                "layers that keep units apart"
             )
-        return response, output
+        return activations, output
 
-    def _both(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the responses of the units, (n, n_units), and what the model gives without the skip connection."""
-        seen: list[Tensor] = []
-        handle = self.model.get_submodule(self._last).register_forward_hook(lambda module, given, out: seen.append(out))
+    def _run(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the activations of the units, (n, n_units), and the model's output without the skip connection."""
+        outputs: list[Tensor] = []
+        layer = self.model.get_submodule(self._last)
+        handle = layer.register_forward_hook(lambda module, given, out: outputs.append(out))
         try:
             output = self.model(*inputs)
         finally:
             handle.remove()
-        if len(seen) != 1:
-            raise ValueError(f"layer {self._last!r} ran {len(seen)} times in one pass: its units must be made once")
-        units = seen[0]
-        if units.ndim > 2:  # a linear layer has its units along the last axis, a convolution along the second
+        if len(outputs) != 1:
+            raise ValueError(f"layer {self._last!r} ran {len(outputs)} times in one forward pass; it must run once")
+        activations = outputs[0]
+        if activations.ndim > 2:  # a linear layer has its units along the last axis, a convolution along the second
             last = isinstance(self.model.get_submodule(self.units), nn.Linear)
-            units = units.flatten(1, -2).mean(1) if last else units.flatten(2).mean(-1)
-        return units, output
+            activations = activations.flatten(1, -2).mean(1) if last else activations.flatten(2).mean(-1)
+        return activations, output
 
     @property
     def _last(self) -> str:
-        """The layer after which responses are taken."""
+        """The layer after which the skip connection starts."""
         return (self.units, *self.through)[-1]
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """Return the model's output plus what the skip connection adds."""
-        response, output = self._both(*inputs)
-        return output + self.skip(response).view_as(output)
+        """Return the model's output plus that of the skip connection."""
+        activations, output = self._run(*inputs)
+        skip: Tensor = self.skip(activations)
+        return output + skip.view_as(output)
 
     @property
     def selected(self) -> Tensor:
-        """Mask of the units that are used, (n_units,)."""
+        """Mask of the selected units, (n_units,)."""
         return self.hierarchy.selected
 
     @torch.no_grad()
     def export(self) -> SparseUnits:
-        """Return a smaller model without the units that are not used, which gives the same outputs."""
-        keep = self.selected
-        if not bool(keep.any()):
+        """Return a smaller model without the units that are out, which gives the same outputs."""
+        selected = self.selected
+        if not bool(selected.any()):
             raise ValueError("no unit is left: export an earlier point of the path")
         small = copy.deepcopy(self)
-        where = keep.nonzero().squeeze(-1)
-        _shrink(small.model.get_submodule(small.units), where, 0, len(keep))
-        for name in small.through:
-            _shrink(small.model.get_submodule(name), where, 0, len(keep))
-        for layer in (small.skip, *(small.model.get_submodule(name) for name in small.into)):
-            _shrink(layer, where, 1, len(keep))
-        groups = None if self.hierarchy.groups is None else self.hierarchy.groups[where.cpu()]
-        takers = [small.model.get_submodule(name) for name in small.into]
-        small.hierarchy = Hierarchy(small.skip, takers, groups=groups, costs=self.hierarchy.costs[where.cpu()])
-        self._check_same(small)
+        kept = selected.nonzero().squeeze(-1)
+        targets = [small.model.get_submodule(name) for name in small.into]
+        for name in (small.units, *small.through):
+            _shrink(small.model.get_submodule(name), kept, 0, len(selected))
+        for layer in (small.skip, *targets):
+            _shrink(layer, kept, 1, len(selected))
+        groups = None if self.hierarchy.groups is None else self.hierarchy.groups[kept.cpu()]
+        small.hierarchy = Hierarchy(small.skip, targets, groups=groups, costs=self.hierarchy.costs[kept.cpu()])
+        self._check_equal_outputs(small)
         return small
 
-    def _check_same(self, small: SparseUnits) -> None:
-        """Refuse an export in which the units that were left out were heard all the same."""
-        probe = self._example
-        if probe.is_floating_point():
-            probe = torch.randn(probe.shape, generator=torch.Generator().manual_seed(0)).to(probe)
+    def _check_equal_outputs(self, small: SparseUnits) -> None:
+        """Refuse an export if units that are out still affect the output."""
+        example = self._example
+        if example.is_floating_point():
+            example = torch.randn(example.shape, generator=torch.Generator().manual_seed(0)).to(example)
         try:
-            with evaluating(self), evaluating(small):
-                old, new = self(probe), small(probe)
-            same = torch.allclose(old, new, atol=_SAME * float(old.abs().max() + 1), rtol=0)
-        except RuntimeError:  # a layer in between does not fit any more
-            same = False
-        if not same:
+            with evaluation_mode(self), evaluation_mode(small):
+                old, new = self(example), small(example)
+            # Up to 1e-4 of the largest output is rounding.
+            equal = torch.allclose(old, new, atol=1e-4 * float(old.abs().max() + 1), rtol=0)
+        except RuntimeError:  # the shapes of a layer in between do not fit any more
+            equal = False
+        if not equal:
             raise ValueError(
                 "without the units that are out the model gives other outputs: a layer between "
-                f"{self.units} and {', '.join(self.into)} mixes units, or another layer takes them in and must be named in into"
+                f"{self.units} and {', '.join(self.into)} mixes units, or another layer has them as input and must be named "
+                "in into"
             )
 
 
-def _shrink(layer: Any, keep: Tensor, axis: int, n_units: int) -> None:
-    """Leave some units of a layer: of its outputs (axis 0) or of its inputs (axis 1); without weights nothing is to be done."""
+def _shrink(layer: Any, kept: Tensor, axis: int, n_units: int) -> None:
+    """Keep some units of a layer, along its outputs (axis 0) or its inputs (axis 1)."""
     for name, tensor in [*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False)]:
         if tensor.ndim <= axis or tensor.shape[axis] % n_units or tensor.shape[axis] < n_units:
             continue
         block = tensor.shape[axis] // n_units
-        index = (keep[:, None] * block + torch.arange(block, device=keep.device)).flatten()
+        index = (kept[:, None] * block + torch.arange(block, device=kept.device)).flatten()
         part = tensor.index_select(axis, index).clone()
         if isinstance(tensor, nn.Parameter):
             setattr(layer, name, nn.Parameter(part, requires_grad=tensor.requires_grad))
@@ -191,4 +194,4 @@ def _shrink(layer: Any, keep: Tensor, axis: int, n_units: int) -> None:
             setattr(layer, name, part)
     for name in ("out_features", "out_channels", "num_features") if axis == 0 else ("in_features", "in_channels"):
         if hasattr(layer, name):
-            setattr(layer, name, getattr(layer, name) * len(keep) // n_units)
+            setattr(layer, name, getattr(layer, name) * len(kept) // n_units)

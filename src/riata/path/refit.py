@@ -107,7 +107,7 @@ class Refit:
         descent = Descent(problem, given.learning_rate, given.batch_size, self._generator())
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
-        descent.enter(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.price))
+        descent.start(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.lambdas))
         descent.run(n_iters)
         total = Weights(*(torch.zeros_like(part) for part in start))
         for _ in range(n_iters):

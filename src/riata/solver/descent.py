@@ -1,9 +1,10 @@
-"""Updates at one λ on the features that are in play: forward, backward, step, operator, in buffers that stay in place.
+"""Updates at one λ on the active features: forward, backward, gradient step, operator, in buffers that stay in place.
 
 The update is a proximal heavy-ball step, with one step size α_j per feature so that the closed form of the operator applies
-with the threshold α_j λ. Where the iteration rests, the last move is zero and so is the extrapolation: it rests at stationary
-points for the stated λ and no other. With full batches the overall size of the steps is found, not given: it grows while the
-objective falls and shrinks when it rises, and a bad step is taken back; where units are dropped, that of the whole network.
+with the threshold α_j λ. At a fixed point the last step is zero and so is the momentum: the fixed points are the stationary
+points for the stated λ and no other. With full batches the overall size of the steps is adapted: it grows while the objective
+falls and shrinks when it rises, and a step that raises it by much is reverted; with dropout the objective is that of the whole
+network.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["Descent"]
 
 
 class Descent:
-    """R networks on their way down.
+    """The iterates of R networks, and the updates that lead from one to the next.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Descent:
     learning_rate, batch_size, draw
         As for the solver.
     passes : dict, optional
-        Passes by the first and last of their rows, to be shared with other descents on the same rows.
+        Passes by the first and last of their samples, to be shared with other descents on the same samples.
     """
 
     def __init__(
@@ -47,153 +48,153 @@ class Descent:
     ):
         self.problem = problem
         self._draw = draw
-        # Only where all rows are in every update does a rise of the objective say that a step was too long.
-        seeking = batch_size is None
-        self.deterministic = seeking and not problem.is_random
+        # Only where all samples are in every update does a rise of the objective show that a step was too long.
+        adapts_scale = batch_size is None
+        self.deterministic = adapts_scale and not problem.is_random
         X, R, n = problem.X, problem.n_replicas, problem.n_fit
         network = problem.network
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
         for start, stop in {(0, n), (0, size), (0, n % size), (n, len(X))} - passes.keys():
             passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
-        self._whole, self._tail = passes[0, n], passes[n, len(X)]
-        self._parts = {m: passes[0, m] for m in (size, n % size)}
+        self._fit_pass, self._val_pass = passes[0, n], passes[n, len(X)]
+        self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
         self._order = torch.arange(n, device=X.device)
         self._batches = self._order.split(size)
 
-        self.state = _state(problem, self._whole.loss, learning_rate, seeking=seeking)
+        self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
-        self._advance: Callable[[], None] = bind(self.state)
-        self._seen = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
-        # Where steps are held against the objective, or a batch uses the same buffers, a pass ends with one over all rows.
-        self._ahead = not seeking and size < n
-        self._behind = False  # whether the buffers of the pass over all rows are those of an earlier iterate
+        self._update: Callable[[], None] = bind(self.state)
+        self._measured = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
+        self._skips_fit_pass = not adapts_scale and size < n
+        self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
         self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
-        one_pass = self._update if self.deterministic else self._epoch
+        iteration = self._iterate if self.deterministic else self._iterate_in_batches
         recordable = network.recordable
-        self._one_pass = Recorded(one_pass, self.state, draw, enabled=recordable and compiled(self.state))
+        self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
-        self._evaluate = Recorded(self._see, self.state, enabled=recordable)
-        self._pull = Recorded(self._backward_upper, self.state, enabled=recordable)
+        self._evaluation = Recorded(self._evaluate, self.state, enabled=recordable)
+        self._backward = Recorded(self._backward_upper, self.state, enabled=recordable)
 
-    def enter(
-        self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, price: Tensor, *, known: bool = False
+    def start(
+        self, weights: Weights, moments: Weights, scale: Tensor, active: Tensor, lambdas: Tensor, *, known: bool = False
     ) -> None:
-        """Start from these weights, with the price of each group, (R, G), and what is known of the sizes of steps.
+        """Start from these weights at the λ of each group, (R, G), with these averages of squared gradients and size of steps.
 
-        ``known`` says that the last pass over all rows was at these weights, and need not be repeated.
+        ``known`` says that the last pass over all samples was at these weights, and need not be repeated.
         """
         state = self.state
-        state.price.copy_(price)
+        state.lambdas.copy_(lambdas)
         state.active.copy_(active)
         state.moments.rows.copy_(moments.rows)
         state.moments.upper.copy_(moments.upper)
-        state.reached.fill_(torch.inf)
+        state.last_objective.fill_(torch.inf)
         state.scale.copy_(scale)
-        state.fresh.fill_(True)
-        self.place(weights, known=known)
+        state.restarted.fill_(True)
+        self.set_weights(weights, known=known)
 
-    def place(self, weights: Weights, *, known: bool = False) -> None:
-        """Go to these weights."""
+    def set_weights(self, weights: Weights, *, known: bool = False) -> None:
+        """Make these weights the present iterate."""
         norms = self.problem.groups.norm(self.problem.skip(weights.rows))
         for iterate in self.state.iterates:
             iterate.weights.rows.copy_(weights.rows)
             iterate.weights.upper.copy_(weights.upper)
             iterate.norms.copy_(norms)
-        self._behind = not known
-        self._catch_up()
+        self._outdated = not known
+        self._update_fit_pass()
 
     def restart(self, replicas: Tensor) -> None:
-        """Go on with steps of the first size."""
+        """Continue with steps of the first size and without momentum."""
         self.state.scale.masked_fill_(replicas, 1)
-        self.state.fresh |= replicas
+        self.state.restarted |= replicas
 
-    def run(self, n_passes: int) -> None:
-        """Pass over the training rows so many times."""
-        self._behind = self._ahead
-        for _ in range(n_passes):
+    def run(self, n_iters: int) -> None:
+        """Iterate: pass over the training samples so many times."""
+        self._outdated = self._skips_fit_pass
+        for _ in range(n_iters):
             if not self.deterministic:
                 torch.randperm(len(self._order), generator=self._draw, out=self._order)
-            self._one_pass()
+            self._iteration()
 
-    def priced(self, look: Evaluation) -> Evaluation:
-        """Bring a look at the present iterate, taken at another λ, up to date."""
-        return replace(look, penalty=penalty(self.state).cpu().double().numpy())
+    def with_penalty(self, evaluation: Evaluation) -> Evaluation:
+        """Return an evaluation of the present iterate at another λ with the penalty at this one."""
+        return replace(evaluation, penalty=penalty(self.state).cpu().double().numpy())
 
     def evaluate(self) -> tuple[Evaluation, NDArray[np.float64]]:
         """Evaluate the objective and the validation loss at the present iterate; also return the size of the steps.
 
-        ``val_losses`` of the look are valid until the next one.
+        ``val_losses`` are valid until the next evaluation.
         """
-        self._catch_up()
-        self._evaluate()
-        loss, penalty, val_loss, scale = self._seen.to("cpu", torch.float64, copy=True).numpy()
+        self._update_fit_pass()
+        self._evaluation()
+        loss, penalty, val_loss, scale = self._measured.to("cpu", torch.float64, copy=True).numpy()
         if self.problem.val_weights is None:
             return Evaluation(loss, penalty), scale
         return Evaluation(loss, penalty, val_loss, self._losses), scale
 
-    def pull(self) -> Tensor:
-        """Gradient of the loss by the product of X and the rows, at the present iterate: (R, n_fit, o + K)."""
-        self._catch_up()
-        self._pull()
-        return self._whole.pull
+    def product_gradient(self) -> Tensor:
+        """Gradient of the loss by the product of X and the features' weights, at the present iterate: (R, n_fit, o + K)."""
+        self._update_fit_pass()
+        self._backward()
+        return self._fit_pass.product_gradient
 
-    def _catch_up(self) -> None:
-        if self._behind:
+    def _update_fit_pass(self) -> None:
+        if self._outdated:
             self._refresh()
-            self._behind = False
+            self._outdated = False
 
     def _backward_upper(self) -> None:
-        self._whole.backward_upper(self.state.now.layers, self._gradient)
+        self._fit_pass.backward_upper(self.state.now.layers, self._gradient)
 
-    def _see(self) -> None:
-        """Leave what a look needs in buffers."""
+    def _evaluate(self) -> None:
+        """Write the terms of the objective, and the losses of all samples, into buffers."""
         problem, state = self.problem, self.state
         val_loss = state.loss
         if problem.val_weights is not None:
             n = problem.n_fit
-            self._losses[:, :n] = problem.loss.evaluate(self._whole.output, problem.target[:n])[0]
+            self._losses[:, :n] = problem.loss.evaluate(self._fit_pass.output, problem.target[:n])[0]
             if n < len(problem.X):
-                output = self._tail.forward(state.now.layers, problem.X[n:])
+                output = self._val_pass.forward(state.now.layers, problem.X[n:])
                 self._losses[:, n:] = problem.loss.evaluate(output, problem.target[n:])[0]
             val_loss = (problem.val_weights * self._losses).sum(-1)
-        torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._seen)
+        torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._measured)
 
     def _forward(self) -> None:
-        """Bring the buffers of the pass over all rows to the present iterate."""
+        """Pass forward over all samples at the present iterate: the loss, and its gradient by the outputs."""
         problem, n = self.problem, self.problem.n_fit
-        output = self._whole.forward(self.state.now.layers, problem.X[:n])
+        output = self._fit_pass.forward(self.state.now.layers, problem.X[:n])
         losses, gradient = problem.loss.evaluate(output, problem.target[:n])
         torch.sum(losses.mul_(problem.weights), -1, out=self.state.loss)
-        torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._whole.slope)
+        torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._fit_pass.output_gradient)
 
-    def _update(self) -> None:
-        """From buffers at the present iterate to buffers at the next."""
+    def _iterate(self) -> None:
+        """Update once with all samples, the forward pass at the present iterate being done; end with that at the next."""
         n = self.problem.n_fit
-        self._whole.backward(self.state.now.layers, self.problem.X[:n], self._gradient)
-        self._advance()
+        self._fit_pass.backward(self.state.now.layers, self.problem.X[:n], self._gradient)
+        self._update()
         self._forward()
 
-    def _epoch(self) -> None:
-        """Pass once over the rows in batches; each batch's gradient is scaled to estimate that of the whole."""
+    def _iterate_in_batches(self) -> None:
+        """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
         problem, n = self.problem, self.problem.n_fit
         for batch in self._batches:
             X, target = problem.X[batch], problem.target[batch]
             if problem.noise is not None:
                 drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
                 X = X.addcmul_(drawn, problem.noise)
-            part, layers = self._parts[len(batch)], self.state.now.layers
-            output = part.forward(layers, X, problem.dropout, self._draw)
+            batch_pass, layers = self._batch_passes[len(batch)], self.state.now.layers
+            output = batch_pass.forward(layers, X, problem.dropout, self._draw)
             _, gradient = problem.loss.evaluate(output, target)
             weight = problem.weights[:, batch].unsqueeze(-1) * (n / len(batch))
-            torch.mul(gradient, weight, out=part.slope)
-            part.backward(layers, X, self._gradient)
-            self._advance()
-        if not self._ahead:
+            torch.mul(gradient, weight, out=batch_pass.output_gradient)
+            batch_pass.backward(layers, X, self._gradient)
+            self._update()
+        if not self._skips_fit_pass:
             self._forward()
 
 
-def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: bool) -> State:
+def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale: bool) -> State:
     """Make the buffers of an update."""
     X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
     d, network = X.shape[1], problem.network
@@ -202,8 +203,8 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: boo
         return Weights(X.new_zeros(R, d, network.width), X.new_zeros(R, network.n_upper))
 
     def iterate() -> Iterate:
-        place = weights()
-        return Iterate(place, network.layers(place), X.new_zeros(R, G))
+        buffers = weights()
+        return Iterate(buffers, network.layers(buffers), X.new_zeros(R, G))
 
     def flags(*shape: int) -> Tensor:
         return torch.ones(shape, dtype=torch.bool, device=X.device)
@@ -213,17 +214,17 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, seeking: boo
         gradient=weights(),
         moments=Weights(X.new_zeros(R, d), X.new_zeros(R, network.n_upper)),
         loss=loss,
-        reached=X.new_zeros(R),
+        last_objective=X.new_zeros(R),
         scale=X.new_ones(R),
-        fresh=flags(R),
+        restarted=flags(R),
         live=flags(R),
         active=flags(R, d),
-        price=X.new_zeros(R, G),
+        lambdas=X.new_zeros(R, G),
         M=problem.M.contiguous(),
         is_matrix=problem.is_matrix,
         n_outputs=network.n_outputs,
         groups=problem.groups,
         gamma=problem.gamma,
         learning_rate=learning_rate,
-        seeking=seeking,
+        adapts_scale=adapts_scale,
     )

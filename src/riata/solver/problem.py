@@ -1,12 +1,12 @@
-"""What is to be minimised, for R networks at once, and what one sees on the way.
+"""The problem that is solved at one λ, for R networks at once, and the value of its objective at an iterate.
 
 For every replica r with its own sample weights w, λ and M:
 
     minimise   Σ_i w_i ℓ(f(x_i), y_i) / Σ_i w_i  +  λ Σ_j c_j a_j ‖skip_j‖₂  +  γ ‖matrices above the first layer‖²
     subject to ‖first_j‖∞ ≤ M ‖skip_j‖₂  for every feature (or group of features) j
 
-c_j are the prices of the features, the user's costs among them; a_j is 1 or, with an ``adaptive`` penalty, larger for
-features that were weak where the solver started from.
+c_j a_j is the penalty weight of feature j: c_j is given with the problem; a_j is 1 or, with an ``adaptive`` penalty, larger for
+features whose skip weights were small at the start of the solver.
 """
 
 from __future__ import annotations
@@ -26,30 +26,29 @@ from riata.prox import Groups
 __all__ = ["Evaluation", "Problem"]
 
 Floats = NDArray[np.float64]
-_DEAREST = 20.0  # an adaptive penalty makes a feature at most so many times dearer, or cheaper, than its cost
 
 
 @dataclass(frozen=True)
 class Problem:
     """The data and the terms of the objective; replicas share X and the target.
 
-    The first ``n_fit`` rows of X are those with a positive weight in some replica; the rest are looked at only.
+    The first ``n_fit`` samples are those with a positive weight in some replica; the others only take part in validation.
     """
 
     network: Architecture
     loss: Loss
     X: Tensor  # (n, d)
     target: Tensor  # (n, o)
-    weights: Tensor  # (R, n_fit), each row sums to 1
-    val_weights: Tensor | None  # (R, n), each row sums to 1; None: no validation
+    weights: Tensor  # (R, n_fit), those of a replica sum to 1
+    val_weights: Tensor | None  # (R, n), those of a replica sum to 1; None: no validation
     M: Tensor  # (R,)
-    costs: Tensor  # (d,)
+    costs: Tensor  # (d,) the weights c_j
     groups: Groups
     gamma: float = 0.0
     dropout: float = 0.0
-    noise: Tensor | None = None  # (d,) standard deviations of what is added to each column, anew in every update
-    adaptive: float = 0.0
-    embedded: NDArray[np.int64] | None = None  # the feature behind each column of X, where that is not the column
+    noise: Tensor | None = None  # (d,) standard deviation of the noise added to each column, drawn for every update
+    adaptive: float = 0.0  # the exponent of a_j
+    embedded: NDArray[np.int64] | None = None  # the feature of each column of X, where several columns encode one
 
     @property
     def n_replicas(self) -> int:
@@ -58,17 +57,17 @@ class Problem:
 
     @property
     def n_fit(self) -> int:
-        """The number of rows to train on."""
+        """The number of samples to train on."""
         return self.weights.shape[1]
 
     @property
     def is_random(self) -> bool:
-        """Whether an update on all rows draws something."""
+        """Whether an update on all samples draws random numbers."""
         return bool(self.dropout) or self.noise is not None or self.network.is_random
 
     @cached_property
     def source(self) -> NDArray[np.int64]:
-        """The user's feature behind each column of X, (d,)."""
+        """The user's feature that each column of X encodes, (d,)."""
         return np.arange(self.X.shape[1]) if self.embedded is None else self.embedded
 
     @cached_property
@@ -78,22 +77,22 @@ class Problem:
 
     @cached_property
     def held_out(self) -> list[tuple[NDArray[np.int64], Floats]] | None:
-        """Positions and weights of each replica's validation rows, on the host."""
+        """Positions and weights of each replica's validation samples, on the host."""
         if self.val_weights is None:
             return None
         weights = self.val_weights.cpu().double().numpy()
         return [(np.flatnonzero(row), row[row > 0]) for row in weights]
 
     def skip(self, rows: Tensor) -> Tensor:
-        """The part of rows that leads to the outputs."""
+        """The features' weights to the outputs."""
         return rows[..., : self.network.n_outputs]
 
     def first(self, rows: Tensor) -> Tensor:
-        """The part of rows that leads to the first hidden layer."""
+        """The features' weights to the first hidden layer."""
         return rows[..., self.network.n_outputs :]
 
     def units(self, rows: Tensor) -> Tensor:
-        """Which groups of which replica are in the model: (R, G). Features that cost nothing always are."""
+        """Which groups of which replica are in the model: (R, G). Features without a penalty always are."""
         return (self.groups.norm(self.skip(rows)) > 0) | (self.groups.gather(self.costs) == 0)
 
     def selected(self, rows: Tensor) -> Tensor:
@@ -101,19 +100,19 @@ class Problem:
         return self.groups.scatter(self.units(rows))
 
     def lambdas(self, lambda_: Tensor, rows: Tensor) -> Tensor:
-        """λ c_j a_j of each group, (R, G), for one λ per replica and the rows that the solver starts from.
+        """λ c_j a_j of each group, (R, G), for one λ per replica and the weights ``rows`` that the solver starts from.
 
-        a_j = (mean norm / norm_j) to the power of ``adaptive``, with the norms of the groups in the model. One that is out
-        costs as much as an average one.
+        a_j = (mean norm / norm_j)^adaptive, within [1/20, 20]; the mean is over the groups in the model. For a group that is
+        not in the model a_j = 1.
         """
-        price = lambda_.unsqueeze(-1) * self.groups.gather(self.costs)
+        lambdas = lambda_.unsqueeze(-1) * self.groups.gather(self.costs)
         if not self.adaptive:
-            return price
+            return lambdas
         norms = self.groups.norm(self.skip(rows))
         present = norms > 0
         mean = norms.sum(-1, keepdim=True) / present.sum(-1, keepdim=True).clamp_min(1)
         ratio = torch.where(present, mean / norms.clamp_min(torch.finfo(norms.dtype).tiny), 1.0)
-        return price * ratio.pow(self.adaptive).clamp(1 / _DEAREST, _DEAREST)
+        return lambdas * ratio.pow(self.adaptive).clamp(1 / 20, 20)
 
     def copies(self, n: int) -> Problem:
         """The same problem for n networks instead of one."""
@@ -132,7 +131,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The state of affairs at one iterate: one number per replica, on the host."""
+    """The terms of the objective at one iterate: one number per replica, on the host."""
 
     loss: Floats
     penalty: Floats  # all terms of the objective but the loss
@@ -141,10 +140,10 @@ class Evaluation:
 
     @property
     def objective(self) -> Floats:
-        """What is minimised."""
+        """The objective: loss and penalty."""
         return self.loss + self.penalty
 
     @property
-    def judged(self) -> Floats:
-        """What early stopping watches: the objective with the validation loss, where there is one."""
+    def monitored(self) -> Floats:
+        """What early stopping monitors: the objective, with the validation loss where there is one."""
         return self.objective if self.val_loss is None else self.val_loss + self.penalty

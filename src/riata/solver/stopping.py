@@ -1,4 +1,7 @@
-"""When to leave a λ, and with which iterate."""
+"""When to stop at a λ, and which iterate to keep.
+
+An iteration is one pass over the training samples: one update, or one for every mini-batch.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONGEST", "Mask", "Stopping", "Watch", "affordable"]
+__all__ = ["LONGEST", "Mask", "Monitor", "Stopping", "affordable"]
 
-LONGEST = 1000  # passes of the dense model where no number is given
-_MOST = 14  # passes at each λ where no number is given
-_UPDATES = 100  # at each λ, with mini-batches
-_PATIENCE, _IN_ALL = 300, 12_000  # updates without a better validation objective, and in all, with mini-batches
-_PASSES = 5  # that they are at least
-_SMALL = 2**20  # entries of a table that can afford the most
-_WINDOW = 20  # the tolerance is held against the fall of the objective over so many passes
+LONGEST = 1000  # iterations of the dense model where no number is given
+_MOST = 14  # iterations at each λ where no number is given
+_WINDOW = 20  # iterations over which the fall of the objective is compared with the tolerance
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]  # one flag per replica, on the host: the devices do arithmetic, the host decides
@@ -23,22 +22,22 @@ Mask = NDArray[np.bool_]  # one flag per replica, on the host: the devices do ar
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to leave a λ, and with which iterate.
+    """When to stop at a λ, and which iterate to keep.
 
     Attributes
     ----------
     n_iters : int
-        Passes over the training rows at most.
+        Maximal number of iterations.
     patience : int or None
-        Leave after so many passes without a better validation objective (objective, where there is no validation).
+        Stop after so many iterations without a better validation objective (objective, where there is no validation).
     tol : float
-        Leave when the objective has fallen, over 20 passes, by less than this share of its value on entering; also what
-        counts as better.
+        Stop when the objective has fallen, over 20 iterations, by less than this share of its value at the start; also the
+        share by which a monitored value must fall to count as better.
     keep_validated : bool
         Keep the iterate with the best validation objective rather than the one with the lowest objective. Right for a model
-        that is to predict; on the path it would let the validation rows hold back features that the penalty takes out.
+        that is to predict; on the path it would let the validation samples keep features that the penalty removes.
     until_drop : bool
-        Leave as soon as a feature is dropped, with the iterate that dropped it.
+        Stop as soon as a feature is dropped, with the iterate that dropped it.
     """
 
     n_iters: int
@@ -48,82 +47,89 @@ class Stopping:
     until_drop: bool = False
 
     def in_batches(self, n_batches: int) -> Stopping:
-        """Return the same for passes of so many updates each, of which fewer are enough."""
+        """Return the same for mini-batches, where an iteration is many updates and fewer iterations are enough.
+
+        At most max(50, 12,000 / n_batches) iterations, and a patience of at most max(5, 300 / n_batches).
+        """
         if n_batches == 1:
             return self
-        patience = None if self.patience is None else min(self.patience, max(_PASSES, _PATIENCE // n_batches))
-        return replace(self, n_iters=min(self.n_iters, max(10 * _PASSES, _IN_ALL // n_batches)), patience=patience)
+        patience = None if self.patience is None else min(self.patience, max(5, 300 // n_batches))
+        return replace(self, n_iters=min(self.n_iters, max(50, 12_000 // n_batches)), patience=patience)
 
 
 def affordable(n_entries: int, n_batches: int = 1) -> int:
-    """Passes at each λ: 14, or those of 100 updates with mini-batches; down to half for tables of over a million entries."""
-    share = np.clip(np.sqrt(_SMALL / max(1, n_entries)), 0.5, 1.0)
-    return int(share * _MOST) if n_batches == 1 else int(np.clip(np.ceil(share * _UPDATES / n_batches), 1, _MOST))
+    """Iterations at each λ where no number is given: 14 s, or with mini-batches those of 100 s updates, between 1 and 14.
+
+    s = √(2²⁰ / n_entries), within [½, 1]: tables of over a million entries get fewer.
+    """
+    share = np.clip(np.sqrt(2**20 / max(1, n_entries)), 0.5, 1.0)
+    return int(share * _MOST) if n_batches == 1 else int(np.clip(np.ceil(share * 100 / n_batches), 1, _MOST))
 
 
-class Watch:
-    """Says which iterates are the best so far, and when a replica has been waited for long enough.
+class Monitor:
+    """Records the objective of the iterates; says which are the best so far, and which replicas stop.
 
     Parameters
     ----------
     stopping : Stopping
         The rules.
     budget : int array of shape (R,)
-        Passes that each replica may still make.
+        Iterations that each replica may still make.
     """
 
     def __init__(self, stopping: Stopping, budget: NDArray[np.int64]):
         self.stopping = stopping
         self.budget = budget
         self.used = np.zeros_like(budget)
-        self.best = np.zeros_like(budget)  # passes after which the best iterate so far was reached
-        self.live = budget > 0
-        self.settled = np.zeros(budget.shape, dtype=bool)  # stopped because the objective falls no longer
-        self.restart = self._retry = np.zeros(budget.shape, dtype=bool)  # on a second try: from now on, and already
-        huge = np.full(budget.shape, np.finfo(np.float64).max)
-        self._worth, self._mark = huge, huge
-        self._since = np.zeros_like(budget)
-        self._lowest, self._window = huge, huge  # lowest objective so far, and at the last check of the tolerance
-        self._entry: Floats | None = None  # objective on entering
-        self._age = np.zeros_like(budget)
+        self.best = np.zeros_like(budget)  # iterations after which the best iterate so far was reached
+        self.live = budget > 0  # replicas that go on
+        self.converged = np.zeros(budget.shape, dtype=bool)  # stopped because the objective no longer falls
+        # Replicas that are to go on with steps of the first size, and those that have been restarted already.
+        self.restart = self._restarted = np.zeros(budget.shape, dtype=bool)
+        highest = np.full(budget.shape, np.finfo(np.float64).max)
+        self._best_value, self._better_than = highest, highest  # with `better_than` the tolerance counts
+        self._n_not_better = np.zeros_like(budget)  # iterations since the monitored value fell below `better_than`
+        self._lowest, self._lowest_before = highest, highest  # objective so far, and at the start of the window
+        self._initial: Floats | None = None  # size of the objective at the start
+        self._n_in_window = np.zeros_like(budget)
 
-    def see(self, objective: Floats, judged: Floats, weak: Mask, passes: int) -> Mask:
-        """Record the iterates after so many further passes; return which of them are the best so far.
+    def record(self, objective: Floats, monitored: Floats, short_steps: Mask, n_iters: int) -> Mask:
+        """Record the iterates after so many further iterations; return which of them are the best so far.
 
-        ``weak`` are the replicas whose steps have become short. Afterwards ``live`` says which are to go on.
+        Afterwards ``live`` says which replicas go on.
         """
         stopping = self.stopping
-        self.used = self.used + passes * self.live
-        worth = judged if stopping.keep_validated else objective
-        better = (worth < self._worth) & self.live
-        self._worth = np.where(better, worth, self._worth)
-        self.best = np.where(better, self.used, self.best)
-        counts = judged < self._mark - stopping.tol * np.abs(self._mark)
-        self._mark = np.where(counts, judged, self._mark)
-        self._since = np.where(counts, 0, self._since + passes)
-        if self._entry is None:
-            self._entry = np.abs(objective)
+        self.used = self.used + n_iters * self.live
+        value = monitored if stopping.keep_validated else objective
+        best = (value < self._best_value) & self.live
+        self._best_value = np.where(best, value, self._best_value)
+        self.best = np.where(best, self.used, self.best)
+        better = monitored < self._better_than - stopping.tol * np.abs(self._better_than)
+        self._better_than = np.where(better, monitored, self._better_than)
+        self._n_not_better = np.where(better, 0, self._n_not_better + n_iters)
+        if self._initial is None:
+            self._initial = np.abs(objective)
         self._lowest = np.fmin(self._lowest, objective)
-        stalled = self._stalled(self._entry, weak, passes) & self.live
-        self.settled = self.settled | stalled
-        stop = (self.used >= self.budget) | stalled
+        converged = self._no_progress(self._initial, short_steps, n_iters) & self.live
+        self.converged = self.converged | converged
+        stop = (self.used >= self.budget) | converged
         if stopping.patience is not None:
-            stop |= self._since >= stopping.patience
+            stop |= self._n_not_better >= stopping.patience
         self.live = self.live & ~stop
-        return better
+        return best
 
-    def _stalled(self, entry: Floats, weak: Mask, passes: int) -> Mask:
-        """Hold the fall of the objective against the tolerance; a stall on short steps is given one more try."""
-        if not passes:
-            self._window = self._lowest
+    def _no_progress(self, initial: Floats, short_steps: Mask, n_iters: int) -> Mask:
+        """Compare the fall of the objective with the tolerance; where steps are short, restart them once before stopping."""
+        if not n_iters:
+            self._lowest_before = self._lowest
             return np.zeros_like(self.live)
-        self._age += passes
-        due = self._age >= _WINDOW
-        stalled = due & ~(self._window - self._lowest > self.stopping.tol * entry)
-        again = stalled & weak & ~self._retry
+        self._n_in_window += n_iters
+        due = self._n_in_window >= _WINDOW
+        stalled = due & ~(self._lowest_before - self._lowest > self.stopping.tol * initial)
+        restart = stalled & short_steps & ~self._restarted
         if due.any():
-            self._retry = np.where(due, again, self._retry)
-            self._window = np.where(due, self._lowest, self._window)
-            self._age = np.where(due, 0, self._age)
-        self.restart = again
-        return stalled & ~again
+            self._restarted = np.where(due, restart, self._restarted)
+            self._lowest_before = np.where(due, self._lowest, self._lowest_before)
+            self._n_in_window = np.where(due, 0, self._n_in_window)
+        self.restart = restart
+        return stalled & ~restart

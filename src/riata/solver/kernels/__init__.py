@@ -1,4 +1,4 @@
-"""The update of the solver, step and operator in one, in the form that suits the device.
+"""The update of the solver, gradient step and operator in one, compiled for the device where that is possible.
 
 All forms give the same result up to rounding.
 """
@@ -15,8 +15,6 @@ from riata.solver.kernels.state import Iterate, State
 
 __all__ = ["Iterate", "Recorded", "State", "bind", "compiled"]
 
-_LARGEST = 2**13  # entries of the rows of one group that CUDA's form of the update takes
-
 
 def compiled(state: State) -> bool:
     """Whether there is a compiled form of the update for this state."""
@@ -27,19 +25,19 @@ def compiled(state: State) -> bool:
 
 
 def _fits(state: State) -> bool:
-    """Whether the rows of a group fit into the registers of one program."""
+    """Whether the weights of a group fit into the registers of one program."""
     largest = 1 if state.groups.index is None else int(state.groups.sizes.max())
-    return largest == 1 or largest * state.gradient.rows.shape[-1] <= _LARGEST
+    return largest == 1 or largest * state.gradient.rows.shape[-1] <= 2**13  # entries
 
 
 def bind(state: State) -> Callable[[], None]:
     """Return the update as a function without arguments, bound to the buffers of a state."""
     if not compiled(state):
-        return partial(plain.advance, state)
+        return partial(plain.update, state)
     if state.loss.device.type == "cuda":
         from riata.solver.kernels import cuda
 
-        return cuda.Advance(state)
+        return cuda.Update(state)
     from riata.solver.kernels import cpu
 
-    return cpu.Advance(state)
+    return cpu.Update(state)

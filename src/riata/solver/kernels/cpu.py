@@ -1,4 +1,4 @@
-"""The update compiled for the CPU: each row is read once, brought through the operator in cache, and written once."""
+"""The update compiled for the CPU: each feature's weights are read once, updated in cache, and written once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numba
 import numpy as np
 import torch
 
-from riata.solver.kernels.constants import GROW, MEMORY, MOMENTUM, ROUNDING, SHRINK, TAKE_BACK, TINY, TOO_HIGH, VANISHED
+from riata.solver.kernels.constants import GROW, MAX_RISE, MEMORY, MOMENTUM, ROUNDING, SHRINK, SHRINK_REVERTED, TINY
 from riata.solver.kernels.state import State
 
-__all__ = ["Advance"]
+__all__ = ["Update"]
 
-_MOVE, _STAY, _BACK = 0, 1, 2
+_ADVANCE, _HOLD, _REVERT = 0, 1, 2  # what a replica does in an update
 # Sums may be taken in another order, which is what lets them run on vector units; NaN and inf keep their meaning.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
@@ -27,21 +27,21 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(**_OPTIONS)(function)
 
 
-class Advance:
+class Update:
     """The update, bound to the buffers of one state."""
 
     def __init__(self, state: State):
         self.state = state
         groups = state.groups
         index = np.arange(state.active.shape[1]) if groups.index is None else groups.index.numpy()
-        members = np.argsort(index, kind="stable")  # rows, group by group
+        members = np.argsort(index, kind="stable")  # features, group by group
         starts = np.searchsorted(index[members], np.arange(groups.n_groups + 1))
-        numbers = [state.loss, state.reached, state.scale, state.fresh, state.live, state.active, state.price, state.M]
-        numbers += [*state.gradient, *state.moments, state.is_matrix]
-        self._fixed = (*(n.numpy() for n in numbers), members, starts)
-        places = [(i.weights.rows.numpy(), i.weights.upper.numpy(), i.norms.numpy()) for i in state.iterates]
-        self._places = [(*places[turn], *places[1 - turn]) for turn in (0, 1)]
-        eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.seeking else -1.0
+        buffers = [state.loss, state.last_objective, state.scale, state.restarted, state.live, state.active]
+        buffers += [state.lambdas, state.M, *state.gradient, *state.moments, state.is_matrix]
+        self._fixed = (*(buffer.numpy() for buffer in buffers), members, starts)
+        iterates = [(i.weights.rows.numpy(), i.weights.upper.numpy(), i.norms.numpy()) for i in state.iterates]
+        self._iterates = [(*iterates[turn], *iterates[1 - turn]) for turn in (0, 1)]  # now and last, by turn
+        eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.adapts_scale else -1.0
         tiny = torch.finfo(state.loss.dtype).tiny ** 0.5
         self._settings = (
             state.n_outputs,
@@ -49,114 +49,96 @@ class Advance:
         )
 
     def __call__(self) -> None:
-        """Take one proximal gradient step for the replicas that may move."""
-        _advance(*self._places[self.state.turn], *self._fixed, *self._settings)
+        """Take one proximal gradient step in each live replica."""
+        _update(*self._iterates[self.state.turn], *self._fixed, *self._settings)
         self.state.turn = 1 - self.state.turn
 
 
 @_compiled
-def _advance(
-    now_rows,
-    now_upper,
-    now_norms,
-    last_rows,
-    last_upper,
-    last_norms,
-    loss,
-    reached,
-    scale,
-    fresh,
-    live,
-    active,
-    price,
-    M,
-    grad_rows,
-    grad_upper,
-    m_rows,
-    m_upper,
-    is_matrix,
-    members,
-    starts,
-    o,
-    settings,
-):
+def _update(
+    now_rows, now_upper, now_norms, last_rows, last_upper, last_norms,
+    loss, last_objective, scale, restarted, live, active, lambdas, M, grad_rows, grad_upper, m_rows, m_upper, is_matrix,
+    members, starts, o, settings,
+):  # fmt: skip
     for r in range(len(loss)):
-        mode = _judge(r, now_upper, now_norms, loss, reached, scale, fresh, live, price, is_matrix, settings)
-        if mode == _STAY:
+        mode = _adapt_scale(
+            r, now_upper, now_norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings
+        )
+        if mode == _HOLD:
             last_rows[r] = now_rows[r]
             last_upper[r] = now_upper[r]
             last_norms[r] = now_norms[r]
-        if mode != _MOVE:
+        if mode != _ADVANCE:
             continue
-        was_fresh = fresh[r]
-        fresh[r] = False
+        restart = restarted[r]
+        restarted[r] = False
         size = now_rows.dtype.type((1 - MOMENTUM) * settings[1] * scale[r])
         for g in range(len(starts) - 1):
-            rows = members[starts[g] : starts[g + 1]]
-            if active[r, rows[0]]:
-                alpha = _size_of_step(rows, grad_rows[r], m_rows[r], size)
-                norm = _move(rows, now_rows[r], last_rows[r], grad_rows[r], alpha, was_fresh, o)
-                last_norms[r, g] = _shrink(
-                    rows, last_rows[r], norm, alpha * price[r, g], M[r], now_norms[r, g], o, settings[3]
+            features = members[starts[g] : starts[g + 1]]
+            if active[r, features[0]]:
+                alpha = _step_size(features, grad_rows[r], m_rows[r], size)
+                norm = _gradient_step(features, now_rows[r], last_rows[r], grad_rows[r], alpha, restart, o)
+                last_norms[r, g] = _prox(
+                    features, last_rows[r], norm, alpha * lambdas[r, g], M[r], now_norms[r, g], o, settings[3]
                 )
-        _step_upper(now_upper[r], last_upper[r], grad_upper[r], m_upper[r], is_matrix, size, was_fresh, settings[0])
+        _step_upper(now_upper[r], last_upper[r], grad_upper[r], m_upper[r], is_matrix, size, restart, settings[0])
 
 
 @_compiled
-def _judge(r, upper, norms, loss, reached, scale, fresh, live, price, is_matrix, settings):
-    """Adapt the size of the steps of one replica; say whether it moves, stays, or goes back."""
+def _adapt_scale(r, upper, norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings):
+    """Adapt the size of the steps of one replica; return whether it advances, holds, or reverts."""
     if not live[r]:
-        return _STAY
+        return _HOLD
     rounding = settings[2]
     if rounding < 0:
-        return _MOVE
+        return _ADVANCE
     gamma = settings[0]
     objective = loss[r]
     for g in range(norms.shape[1]):
-        objective += price[r, g] * norms[r, g]
+        objective += lambdas[r, g] * norms[r, g]
     if gamma:
         total = loss.dtype.type(0)
         for i in range(upper.shape[1]):
             total += upper[r, i] * upper[r, i] * is_matrix[i]
         objective += gamma * total
-    level = abs(reached[r])
-    rise = objective - reached[r]
+    level = abs(last_objective[r])
+    rise = objective - last_objective[r]
     if not rise <= rounding * level:
-        fresh[r] = True
-        if not rise <= TOO_HIGH * level:
-            scale[r] *= TAKE_BACK
-            return _BACK
+        restarted[r] = True
+        if not rise <= MAX_RISE * level:
+            scale[r] *= SHRINK_REVERTED
+            return _REVERT
         scale[r] *= SHRINK
     else:
         scale[r] *= GROW
-    reached[r] = objective
-    return _MOVE
+    last_objective[r] = objective
+    return _ADVANCE
 
 
 @_compiled
-def _size_of_step(rows, grad, moments, size):
-    """Update the average squared gradient of one group, and return the step size of its rows."""
+def _step_size(features, grad, moments, size):
+    """Update the average squared gradient of one group, and return its step size."""
     dtype = grad.dtype.type
     w = grad.shape[1]
     total = dtype(0)
-    for j in rows:
+    for j in features:
         for c in range(w):
             total += grad[j, c] * grad[j, c]
-    average = total / dtype(len(rows) * w)
-    moment = moments[rows[0]]
+    average = total / dtype(len(features) * w)
+    moment = moments[features[0]]
     moment = average if moment == 0 else average + dtype(MEMORY) * (moment - average)
-    for j in rows:
+    for j in features:
         moments[j] = moment
     return size / (np.sqrt(moment) + dtype(TINY))
 
 
 @_compiled
-def _move(rows, now, last, grad, alpha, fresh, o):
-    """Put the rows of one group after a gradient step in the place of the last; return the norm of their skip parts."""
+def _gradient_step(features, now, last, grad, alpha, restart, o):
+    """Overwrite the last weights of one group with those after a gradient step; return the norm of its skip weights."""
     dtype = now.dtype.type
     squares = dtype(0)
-    for j in rows:
-        if fresh:  # the last iterate may hold anything
+    for j in features:
+        if restart:  # the last iterate may hold anything
             for c in range(now.shape[1]):
                 last[j, c] = now[j, c] - alpha * grad[j, c]
         else:
@@ -164,52 +146,52 @@ def _move(rows, now, last, grad, alpha, fresh, o):
                 last[j, c] = now[j, c] + dtype(MOMENTUM) * (now[j, c] - last[j, c]) - alpha * grad[j, c]
         for c in range(o):
             squares += last[j, c] * last[j, c]
-    return abs(last[rows[0], 0]) if o * len(rows) == 1 else np.sqrt(squares)
+    return abs(last[features[0], 0]) if o * len(features) == 1 else np.sqrt(squares)
 
 
 @_compiled
-def _shrink(rows, moved, norm, threshold, M, guess, o, tiny):
-    """Apply the operator to the rows of one group, in place; return the norm β of their skip parts."""
-    dtype = moved.dtype.type
-    beta = _root(rows, moved, norm - threshold, M, guess, o)
-    lost = norm < tiny and beta > norm
-    factor = dtype(0) if lost or norm == 0 else beta / norm
+def _prox(features, weights, norm, threshold, M, guess, o, tiny):
+    """Apply the operator to the weights of one group, in place; return the norm β of its skip weights."""
+    dtype = weights.dtype.type
+    beta = _root(features, weights, norm - threshold, M, guess, o)
+    vanished = norm < tiny and beta > norm
+    factor = dtype(0) if vanished or norm == 0 else beta / norm
     bound = M * beta
-    for j in rows:
+    for j in features:
         for c in range(o):
-            moved[j, c] *= factor
-        for c in range(o, moved.shape[1]):
-            moved[j, c] = min(max(moved[j, c], -bound), bound)
-    if lost:
-        moved[rows[0], 0] = beta
+            weights[j, c] *= factor
+        for c in range(o, weights.shape[1]):
+            weights[j, c] = min(max(weights[j, c], -bound), bound)
+    if vanished:
+        weights[features[0], 0] = beta
     return beta
 
 
 @_compiled
-def _root(rows, row, excess, M, guess, o):
-    """Find β by Newton's method from a guess; see the plain form in the room of the operator."""
-    dtype = row.dtype.type
-    w = row.shape[1]
+def _root(features, weights, excess, M, guess, o):
+    """Find β by Newton's method from a guess, as :func:`riata.prox.prox_rows` does."""
+    dtype = weights.dtype.type
+    w = weights.shape[1]
     beta = guess
-    before = dtype(-1)
-    for step in range(w * len(rows) + 2):
+    last_count = dtype(-1)
+    for step in range(w * len(features) + 2):
         bound = M * beta
         total, count = dtype(0), dtype(0)
-        for j in rows:
+        for j in features:
             for c in range(o, w):
-                over = abs(row[j, c]) - bound
+                over = abs(weights[j, c]) - bound
                 total += max(over, dtype(0))
                 count += dtype(1) if over > 0 else dtype(0)
         new = beta + (excess - beta + M * total) / (dtype(1) + M * M * count)
         beta = max(new, dtype(0)) if step == 0 else max(new, beta)
-        if count == before:
+        if count == last_count:
             break
-        before = count
+        last_count = count
     return beta
 
 
 @_compiled
-def _step_upper(now, last, grad, moments, is_matrix, size, fresh, gamma):
+def _step_upper(now, last, grad, moments, is_matrix, size, restart, gamma):
     dtype = now.dtype.type
     decay = dtype(2) * gamma
     for i in range(len(now)):
@@ -217,6 +199,6 @@ def _step_upper(now, last, grad, moments, is_matrix, size, fresh, gamma):
         square = g * g
         moment = square if moments[i] == 0 else square + dtype(MEMORY) * (moments[i] - square)
         moments[i] = moment
-        again = dtype(0) if fresh else dtype(MOMENTUM) * (now[i] - last[i])
-        moved = now[i] + again - size / (np.sqrt(moment) + dtype(TINY)) * g
-        last[i] = dtype(0) if abs(moved) <= VANISHED else moved
+        momentum = dtype(0) if restart else dtype(MOMENTUM) * (now[i] - last[i])
+        new = now[i] + momentum - size / (np.sqrt(moment) + dtype(TINY)) * g
+        last[i] = dtype(0) if abs(new) <= 1e-25 else new  # denormal numbers are many times slower on a CPU

@@ -1,4 +1,4 @@
-"""Device work that is recorded once and replayed, so that the host does not hold the device up."""
+"""Device work that is recorded once and replayed, so that the device does not wait for the host."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Recorded"]
 
 
 class Recorded:
-    """A function of the buffers of a state: on CUDA recorded and replayed, elsewhere simply called.
+    """A function of the buffers of a state: recorded and replayed on CUDA, called elsewhere.
 
-    The function may not allocate what outlives it, nor ask the device for a number. Its first call in each role of the two
-    iterates runs as it is, which compiles what is to be compiled; the second records.
+    The function may not allocate what outlives it, nor copy from the device to the host. Its first call at each ``turn`` of the
+    state runs as it is, which compiles what is to be compiled; the second records.
 
     Parameters
     ----------
     function : bound method
-        Held weakly: whoever owns the buffers owns this object too.
+        Held weakly: the owner of the buffers owns this object too.
     state : State
         Whose ``turn`` the function may change.
     draw : torch.Generator, optional
@@ -42,7 +42,7 @@ class Recorded:
         self._graphs: dict[int, tuple[torch.cuda.CUDAGraph, int] | None] = {}
 
     def __call__(self) -> None:
-        """Do the work."""
+        """Call, record or replay the function."""
         turn = self._state.turn
         if not self._enabled or turn not in self._graphs:
             self._graphs[turn] = None
@@ -66,7 +66,7 @@ class Recorded:
         stream = _stream(device)
         stream.wait_stream(torch.cuda.current_stream(device))
         collecting = gc.isenabled()
-        gc.disable()  # graphs of the past may not be freed while one is recorded
+        gc.disable()  # no graph may be freed while one is recorded
         try:
             with torch.cuda.stream(stream):
                 graph.capture_begin(capture_error_mode="thread_local")

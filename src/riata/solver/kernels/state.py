@@ -1,4 +1,4 @@
-"""What an update reads and writes: buffers that stay where they are, so that it can be compiled or captured."""
+"""What an update reads and writes: buffers that keep their place in memory, so that it can be compiled or captured."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ __all__ = ["Iterate", "State"]
 
 @dataclass
 class Iterate:
-    """One point in the space of weights."""
+    """One set of weights."""
 
     weights: Weights
     layers: Any  # views of the same numbers, for passes
-    norms: Tensor  # (R, G) of the skip rows of each group
+    norms: Tensor  # (R, G) norm of the skip weights of each group
 
 
 @dataclass
 class State:
     """R networks between two updates.
 
-    An update takes the gradient at the present iterate and puts the new iterate in the place of the one before; then the two
-    change roles (``turn``).
+    An update takes the gradient at the present iterate and overwrites the iterate before it with the next one; then the two
+    swap roles (``turn``).
     """
 
     iterates: tuple[Iterate, Iterate]
     gradient: Weights  # at the present iterate, of the loss alone
-    moments: Weights  # running averages of squared gradients: (R, d) one per row, (R, p)
+    moments: Weights  # running averages of squared gradients: (R, d) one per feature, (R, p)
     loss: Tensor  # (R,) at the present iterate
-    reached: Tensor  # (R,) objective that the next one is held against
+    last_objective: Tensor  # (R,) at the last iterate that was not reverted
     scale: Tensor  # (R,) size of the steps relative to the learning rate
-    fresh: Tensor  # (R,) bool: does not repeat its last move
-    live: Tensor  # (R,) bool: may move at all
+    restarted: Tensor  # (R,) bool: the next step is without momentum
+    live: Tensor  # (R,) bool: replicas to update
     active: Tensor  # (R, d) bool: features that may be in the model
-    price: Tensor  # (R, G) λ times the cost of each group
+    lambdas: Tensor  # (R, G) λ times the penalty weight of each group
     M: Tensor  # (R,)
     is_matrix: Tensor  # (p,) 1 for the entries that gamma acts on
-    n_outputs: int  # o: the first so many entries of a row are its skip part
+    n_outputs: int  # o: the first so many weights of a feature are its skip weights
     groups: Groups
     gamma: float
     learning_rate: float
-    seeking: bool  # whether the size of the steps is found or stays
+    adapts_scale: bool  # whether the scale follows the objective, or stays as it is
     turn: int = 0
 
     @property
@@ -56,5 +56,5 @@ class State:
 
     @property
     def last(self) -> Iterate:
-        """The iterate before, whose place the next one takes."""
+        """The iterate before, which the next one overwrites."""
         return self.iterates[1 - self.turn]

@@ -1,4 +1,4 @@
-"""From what the user gives, a module or a function that makes one, to a network for the engine."""
+"""Build a network for the solver from a user-supplied module, or a function that makes one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from riata.network.user.contract import Probe, check_parameters
+from riata.network.user.contract import Contract, check_parameters
+from riata.network.user.modules import seeded
 from riata.network.user.network import UserNetwork
-from riata.network.user.surgery import seeded
 
-__all__ = ["adopt", "check_given", "takes_any_width"]
+__all__ = ["build", "check_given", "takes_any_width"]
 
 
 def check_given(network: Any) -> None:
@@ -25,57 +25,57 @@ def check_given(network: Any) -> None:
 
 
 def takes_any_width(network: Any) -> bool:
-    """Whether a table of any width will do: a function is told the width, a module has one."""
+    """Whether the network fits tables of any width: a function is called with the width, a module has one."""
     return not isinstance(network, nn.Module)
 
 
-def adopt(
+def build(
     network: Any, n_inputs: int, n_outputs: int, seed: int, dtype: torch.dtype, device: torch.device
 ) -> UserNetwork:
-    """Make or copy the module, and hold it to the contract.
+    """Make or copy the module, and check that it keeps the contract.
 
     Parameters
     ----------
     network : Module or callable
-        What the user gave. A module is copied; a function is called with ``seed`` in torch's global generators.
+        User-supplied. A module is copied; a function is called with torch's global generators seeded.
     n_inputs, n_outputs : int
         Columns of the table, and outputs.
     seed : int
-        For functions.
+        The seed for functions.
     dtype, device
-        What the module has to run in, beside float64 on the CPU, which is where predictions are made.
+        For training; the module must also run in float64 on the CPU, which predictions use.
 
     Raises
     ------
     ValueError
-        Where the contract is broken: what to change.
+        Where the contract is broken; says what to change.
     """
     with torch.inference_mode(False):  # autograd has no use for what is made in that mode
-        given = isinstance(network, nn.Module)
-        module = _copied(network) if given else _made(network, n_inputs, n_outputs, seed, device)
-        return _taken(module, n_inputs, n_outputs, dtype, device)
+        is_module = isinstance(network, nn.Module)
+        module = _copied(network) if is_module else _made(network, n_inputs, n_outputs, seed, device)
+        return _checked(module, n_inputs, n_outputs, dtype, device)
 
 
-def _taken(module: nn.Module, n_inputs: int, n_outputs: int, dtype: torch.dtype, device: torch.device) -> UserNetwork:
-    """Hold a module to the contract, and take it apart."""
+def _checked(module: nn.Module, n_inputs: int, n_outputs: int, dtype: torch.dtype, device: torch.device) -> UserNetwork:
+    """Check that a module keeps the contract, and take out its first layer."""
     check_parameters(module)
-    layer, is_random = Probe(copy.deepcopy(module), n_inputs, n_outputs).run()
+    layer, is_random = Contract(copy.deepcopy(module), n_inputs, n_outputs).check()
     first = module.get_submodule(layer)
     assert isinstance(first, nn.Linear)
-    own = UserNetwork(module, first, n_outputs, is_random=is_random)
-    start = own.init(n_inputs, [0], dtype, device)
+    network = UserNetwork(module, first, n_outputs, is_random=is_random)
+    start = network.init(n_inputs, [0], dtype, device)
     try:
-        own.passes(1, 2, start.rows).forward(start, start.rows.new_zeros(2, n_inputs))
+        network.passes(1, 2, start.rows).forward(start, start.rows.new_zeros(2, n_inputs))
     except Exception as error:
         raise ValueError(
             f"network runs in float64 on the CPU but not in {dtype} on {device}; make new tensors in its forward like "
             f"those it is given (x.new_zeros, torch.zeros_like): {error}"
         ) from error
-    return own
+    return network
 
 
 def _copied(module: nn.Module) -> nn.Module:
-    """The user's module stays as it is."""
+    """Copy the user's module, which must not change."""
     try:
         return copy.deepcopy(module)
     except Exception as error:
@@ -95,4 +95,4 @@ def _made(function: Any, n_inputs: int, n_outputs: int, seed: int, device: torch
         ) from error
     if not isinstance(module, nn.Module):
         raise ValueError(f"{call} must return a torch.nn.Module; it returned {type(module).__name__}")
-    return _copied(module)  # it may be kept, and given out again
+    return _copied(module)  # the function may keep it, and return it again

@@ -1,0 +1,196 @@
+"""A fitted model and held-out samples: what permutation importances and p-values have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from riata import check
+from riata.preprocess import categories
+
+__all__ = ["Feature", "HeldOut", "check_held_out", "list_features", "sorted_table"]
+
+Floats = NDArray[np.float64]
+_MAX_ENTRIES = 2**21  # of the tables that are predicted at once: 16 MiB of float64
+
+
+class Feature(NamedTuple):
+    """One column, or several that form a group."""
+
+    name: str
+    columns: NDArray[np.int64]
+    used: bool  # by the model
+    seed: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A fitted model, and samples that it was not fitted on."""
+
+    model: Any
+    X: Floats  # (n, d), with codes in the place of levels
+    target: NDArray[Any]  # positions of the classes, (n,), or numbers, (n, o)
+    weights: Floats  # (n,), 1 on average
+    feature_names: NDArray[np.object_] | None  # where the model knows them
+    classifies: bool
+    X_all: Floats  # (n and more, d): samples to estimate the distribution of the columns from
+    levels: dict[int, pd.Series]  # of the categorical columns, in the order of their codes
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns; x0, x1, … where the model knows none."""
+        return [f"x{j}" for j in range(self.X.shape[1])] if self.feature_names is None else list(self.feature_names)
+
+    @property
+    def n_effective(self) -> float:
+        """Effective sample size, (Σw)² / Σw²."""
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+
+    @cached_property
+    def baseline(self) -> Floats:
+        """Loss of every sample, (n,)."""
+        return self.losses(self.X[None]).reshape(-1)
+
+    def losses(self, tables: Floats) -> Floats:
+        """Loss of every sample of every table, (b, n, d) → (b, n)."""
+        b, n, d = tables.shape
+        flat: Any = tables.reshape(b * n, d)
+        if self.feature_names is not None:
+            flat = pd.DataFrame(flat, columns=self.feature_names)
+            for j, levels in self.levels.items():
+                flat.isetitem(j, levels.take(flat.iloc[:, j].to_numpy(dtype=np.int64)).reset_index(drop=True))
+        if self.classifies:
+            proba = np.asarray(self.model.predict_proba(flat)).reshape(b, n, -1)
+            # The loss of a probability of 0 is 16 instead of infinite, so that one sample does not decide the mean.
+            likelihood: Floats = np.clip(proba[:, np.arange(n), self.target], 1e-7, 1).astype(np.float64)
+            return -np.log(likelihood)
+        predicted = np.asarray(self.model.predict(flat), dtype=np.float64).reshape(b, n, -1)
+        if predicted.shape[2] != self.target.shape[1]:
+            raise ValueError(f"y has {self.target.shape[1]} columns; the model predicts {predicted.shape[2]}")
+        errors: Floats = ((predicted - self.target) ** 2).sum(axis=2)
+        return errors
+
+    def losses_with(self, columns: NDArray[np.int64], entries: Floats) -> Floats:
+        """Losses where these columns hold other entries, (b, n, k) → (b, n)."""
+        tables = np.repeat(self.X[None], len(entries), axis=0)
+        tables[:, :, columns] = entries
+        return self.losses(tables)
+
+    def batches(self, total: int) -> Iterator[int]:
+        """Split a number of tables into batches that are predicted at once."""
+        size = max(1, _MAX_ENTRIES // self.X.size)
+        for done in range(0, total, size):
+            yield min(size, total - done)
+
+
+def check_held_out(
+    model: Any,
+    X: Any,
+    y: Any,
+    caller: str,
+    *,
+    sample_weight: Any = None,
+    X_fit: Any = None,
+    allow_missing: bool = False,
+) -> HeldOut:
+    """Check a fitted model and held-out samples; those of weight zero are left out."""
+    check_is_fitted(model)
+    if not (is_classifier(model) or is_regressor(model)):
+        raise ValueError(f"{caller} needs a classifier or a regressor; got {type(model).__name__}")
+    if is_classifier(model) and not hasattr(model, "predict_proba"):
+        raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
+    given = {"X": X} if X_fit is None else {"X": X, "X_fit": X_fit}
+    tables, levels = _encoded(model, list(given.values()))
+    finite = "allow-nan" if allow_missing and get_tags(model).input_tags.allow_nan else True
+    checked = [_checked(model, table, name, caller, finite) for name, table in zip(given, tables, strict=True)]
+    X = checked[0]
+    target = _class_positions(model, y) if is_classifier(model) else _numbers(y, caller)
+    check_consistent_length(X, target)
+    weights = check.sample_weight(sample_weight, len(X))
+    kept = weights > 0
+    X, relative = X[kept], weights[kept] / weights[kept].mean()
+    X_all = X if X_fit is None else np.vstack([X, *checked[1:]])
+    names = getattr(model, "feature_names_in_", None)
+    held_out = HeldOut(model, X, target[kept], relative, names, is_classifier(model), X_all, levels)
+    held_out.baseline  # noqa: B018 — computed once, before the work is distributed
+    return held_out
+
+
+def list_features(held_out: HeldOut, groups: Any, random_state: Any) -> list[Feature]:
+    """Return the features, or groups of columns, each with a seed that does not depend on which others are used."""
+    d = held_out.X.shape[1]
+    ids = check.groups(groups, held_out.feature_names, d)
+    ids = np.arange(d) if ids is None else ids
+    members = [np.flatnonzero(ids == g) for g in np.unique(ids)]
+    names = _group_names(groups, members, held_out.names)
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(members))
+    selected = np.asarray(getattr(held_out.model, "selected_", np.ones(d, dtype=bool)))
+    used = selected if selected.shape == (d,) and selected.dtype == bool else np.ones(d, dtype=bool)
+    return [Feature(n, m, bool(used[m].any()), int(s)) for n, m, s in zip(names, members, seeds, strict=True)]
+
+
+def sorted_table(features: list[Feature], columns: dict[str, Floats], by: str, *, ascending: bool) -> pd.DataFrame:
+    """Return a data frame with one row per feature, sorted by a column; ties keep their order."""
+    table = pd.DataFrame({"feature": [f.name for f in features], **columns})
+    return table.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
+
+
+def _encoded(model: Any, tables: list[Any]) -> tuple[list[Any], dict[int, pd.Series]]:
+    """Replace the levels of categorical columns by codes, the same in all tables; also return the levels."""
+    if not hasattr(model, "feature_names_in_") or not all(isinstance(table, pd.DataFrame) for table in tables):
+        return tables, {}
+    first, levels = tables[0], {}
+    tables = [table.copy(deep=False) for table in tables]
+    for j in range(first.shape[1]) if all(table.shape[1] == first.shape[1] for table in tables) else []:
+        if not categories.holds_text(first.iloc[:, j]):
+            continue
+        column = pd.concat([table.iloc[:, j] for table in tables], ignore_index=True)
+        codes, _ = pd.factorize(column, use_na_sentinel=False)
+        levels[j] = column.iloc[np.unique(codes, return_index=True)[1]]
+        for table, part in zip(tables, np.split(codes, np.cumsum(list(map(len, tables)))[:-1]), strict=True):
+            table.isetitem(j, part.astype(np.float64))
+    return tables, levels
+
+
+def _checked(model: Any, X: Any, name: str, caller: str, finite: bool | str) -> Floats:
+    X = check.numeric_frame(X, caller)
+    checked: Floats = check_array(
+        X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite, input_name=name, estimator=caller
+    )
+    validate_data(model, X, reset=False, skip_check_array=True)  # names and number of columns
+    return checked
+
+
+def _class_positions(model: Any, y: Any) -> NDArray[np.int64]:
+    """Positions of the labels among the classes of the model."""
+    if isinstance(model.classes_, list):
+        raise ValueError("the classifier predicts several targets; take one model for each")
+    y = check.labels(column_or_1d(y, warn=True))
+    codes: NDArray[np.int64] = pd.Index(model.classes_).get_indexer(pd.Index(y))
+    if (codes < 0).any():
+        unknown = pd.unique(y[codes < 0])[:10].tolist()
+        raise ValueError(f"y holds classes that the model does not know: {', '.join(map(repr, unknown))}")
+    return codes
+
+
+def _numbers(y: Any, caller: str) -> Floats:
+    numbers: Floats = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=caller)
+    return numbers.reshape(len(numbers), -1)
+
+
+def _group_names(groups: Any, members: list[NDArray[np.int64]], columns: list[str]) -> list[str]:
+    """Names of the groups where they have some, else those of their first columns."""
+    if isinstance(groups, Mapping):
+        return [str(name) for name, columns in groups.items() if len(columns)]
+    if groups is not None and all(isinstance(label, str) for label in groups):
+        return [str(label) for label in np.unique(np.asarray(groups))]  # the order of ``check.groups``
+    return [columns[m[0]] for m in members]
