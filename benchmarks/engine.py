@@ -14,7 +14,7 @@ from riata.losses import CrossEntropy
 from riata.network.stacked import Network, Weights
 from riata.path.grid import Grid
 from riata.path.points import Path
-from riata.path.solve import follow
+from riata.path.solve import solve_path
 from riata.prox import Groups
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
@@ -74,5 +74,5 @@ def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> 
     draw = torch.Generator(posed.X.device).manual_seed(0)
     begin = now(device)
     solver = Solver(posed, learning_rate=DEFAULTS["learning_rate"], draw=draw)
-    paths = follow(solver, start(posed), grid, dense, sparse)
+    paths = solve_path(solver, start(posed), grid, dense, sparse)
     return now(device) - begin, paths

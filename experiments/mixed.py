@@ -22,7 +22,7 @@ from experiments.cells import Cell, Options, Result, Store
 from experiments.data import TABLES, here, path
 from experiments.page import Section, Table, columns, names
 from riata import LassoNetClassifier, LassoNetRegressor, cli
-from riata.cli.selecting import split
+from riata.cli.scoring import split
 from riata.files import prepare, read
 
 # Target, and columns that give it away. The first eight are files of the package ISLP.

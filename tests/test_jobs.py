@@ -36,7 +36,7 @@ def replicas(X, y):
     return [Job(f"replica {i}", (estimator, X, y)) for i, estimator in enumerate(estimators)]
 
 
-def follow(estimator, X, y):
+def solve(estimator, X, y):
     path = estimator.fit(X, y).path_
     return path.lambdas, path.selected, np.array([point.loss for point in path])
 
@@ -83,13 +83,13 @@ def ray():
 def test_one_run_of_many_replicas_equals_separate_runs_whatever_the_backend(table, backend):
     X, y = table
     with backend():
-        together = run(follow, replicas(X, y))
-    assert_same([run(follow, [job])[0] for job in replicas(X, y)], together)
+        together = run(solve, replicas(X, y))
+    assert_same([run(solve, [job])[0] for job in replicas(X, y)], together)
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("backend", [loky, dask])
-def test_choices_and_frequencies_do_not_depend_on_the_backend(table, backend):
+def test_scores_and_frequencies_do_not_depend_on_the_backend(table, backend):
     X, y = table
 
     def fits():
@@ -109,7 +109,7 @@ def _small():
 
 
 def _slowly(seed, folder):
-    """Leave a trace of who is at work, then take a while."""
+    """Leave a file that names the process at work, then take a while."""
     (folder / f"{seed}-{os.getpid()}").touch()
     time.sleep(0.5)
     return seed, np.random.default_rng(seed).normal()
@@ -126,17 +126,17 @@ def test_a_killed_dask_worker_does_not_lose_the_run(tmp_path):
         killed.append(int(traces[0].name.split("-")[1]))
         os.kill(killed[0], signal.SIGKILL)
 
-    assassin = threading.Thread(target=kill)
+    killer = threading.Thread(target=kill)
     jobs = [Job(f"replica {seed}", (seed, tmp_path)) for seed in range(8)]
     with dask():
-        assassin.start()
+        killer.start()
         found = run(_slowly, jobs)
-        assassin.join()
+        killer.join()
     assert found == [(seed, np.random.default_rng(seed).normal()) for seed in range(8)]
     workers = {int(trace.name.split("-")[1]) for trace in tmp_path.iterdir()}
     assert killed[0] in workers
     assert os.getpid() not in workers
-    assert len(list(tmp_path.iterdir())) > len(jobs)  # what the killed one had begun was begun again
+    assert len(list(tmp_path.iterdir())) > len(jobs)  # what the killed one had begun was begun once more
 
 
 def _fail_at_two(number):
@@ -165,7 +165,7 @@ class _Refusing(LassoNetRegressor):
         raise ValueError("not these rows")
 
 
-def test_jobs_work_on_one_thread_and_give_the_others_back():
+def test_jobs_run_on_one_thread_and_restore_the_number_of_threads():
     before = torch.get_num_threads()
     assert run(_threads, [Job("one", ())]) == [1]
     assert torch.get_num_threads() == before
@@ -185,7 +185,7 @@ def test_an_interrupt_ends_the_run():
 
 
 def test_an_interrupted_path_ends_the_run_as_well(table, monkeypatch):
-    """Alone, a path that is interrupted is kept as far as it went; among folds that would be a wrong score."""
+    """An interrupt during the path of a fold is raised; it is never taken for the end of that path."""
     from riata.solver.solve import Solver
 
     minimise, calls = Solver.minimise, []

@@ -1,4 +1,4 @@
-"""Threads: a result does not depend on their number where one will do, and the caller has them back."""
+"""Threads: small work runs on one, so that results do not depend on their number, and the caller's number is restored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def given(request):
 
 
 @pytest.fixture
-def seen(monkeypatch) -> set[int]:
+def used(monkeypatch) -> set[int]:
     """Numbers of threads that passes through networks run on from now on."""
     numbers, forward = set(), Pass.forward
 
@@ -54,43 +54,43 @@ FITS = {
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
-def test_a_small_fit_is_on_one_thread_and_gives_the_others_back(fit, given, seen):
+def test_a_small_fit_is_on_one_thread_and_restores_their_number(fit, given, used):
     fit()
-    assert seen == {1}
+    assert used == {1}
     assert torch.get_num_threads() == given
 
 
-def test_a_point_is_refitted_on_one_thread_whoever_asks_for_it(given, seen):
+def test_a_point_is_refitted_on_one_thread_whoever_asks_for_it(given, used):
     model = LassoNetRegressor(**with_training(**QUICK, select=0.0)).fit(X, y)
-    seen.clear()
+    used.clear()
     model.at(lambda_=0.1)
-    assert seen == {1}
+    assert used == {1}
     assert torch.get_num_threads() == given
 
 
-def test_a_small_prediction_is_on_one_thread_and_gives_the_others_back(given, seen):
+def test_a_small_prediction_is_on_one_thread_and_restores_their_number(given, used):
     models = (
         LassoNetRegressor(**with_training(**QUICK, select="best")).fit(X, y),
         LassoNetImputer(**with_training(**QUICK)).fit(X),
     )
-    seen.clear()
+    used.clear()
     models[0].predict(X)
     models[1].transform(np.where(X > 1.5, np.nan, X))
-    assert seen == {1}
+    assert used == {1}
     assert torch.get_num_threads() == given
 
 
-def test_a_large_fit_has_all_threads(given, seen, monkeypatch):
+def test_a_large_fit_has_all_threads(given, used, monkeypatch):
     monkeypatch.setattr(threads, "_PAYING", 1500 * 0.8 * 10 * 101)
     plain = {**QUICK, "select": 0.0, "preprocessing": "standard"}
     LassoNetRegressor(**with_training(**plain)).fit(X, y)
-    assert seen == {given}
-    seen.clear()
+    assert used == {given}
+    used.clear()
     LassoNetRegressor(**with_training(**plain, batch_size=600)).fit(X, y)
-    assert seen == {1}
+    assert used == {1}
 
 
-def test_columns_are_judged_on_one_thread(monkeypatch):
+def test_columns_are_screened_on_one_thread(monkeypatch):
     numbers, measure = set(), marginal.measure
 
     def noted(*given):
@@ -122,14 +122,14 @@ class Failing(nn.Module):
         return self.last(self.first(x).relu())
 
 
-def test_a_fit_that_fails_gives_threads_back(given):
+def test_a_fit_that_fails_restores_the_number_of_threads(given):
     with pytest.raises(ArithmeticError, match="no more"):
         LassoNetRegressor(hidden_dims=Failing, random_state=0).fit(X, y)
     assert torch.get_num_threads() == given
 
 
 def test_fits_in_several_threads_of_python_leave_each_other_alone(given):
-    """One that comes first and leaves first must not give the other more than one, nor the other leave one for good."""
+    """The one that ends first must not give the other more than one thread, nor the other leave one for good."""
     inside, leave, numbers = threading.Event(), threading.Event(), []
 
     def other():
@@ -161,7 +161,7 @@ def test_one_inside_another_changes_nothing(given):
     assert torch.get_num_threads() == given
 
 
-def test_passes_pay_by_their_products():
+def test_passes_have_several_threads_from_a_number_of_products_on():
     network = Network(2, (98, 10))
     paying = threads._PAYING / (30 * 100 + network.n_upper)
     for n, number in ((int(paying) - 1, 1), (int(paying) + 1, torch.get_num_threads())):

@@ -15,6 +15,7 @@ from sklearn.datasets import make_regression
 from sklearn.model_selection import cross_val_score
 
 from riata import KnockoffSelector, LassoNetImputer, LassoNetRegressor, LassoNetRegressorCV, StabilitySelector
+from tests.conftest import with_training
 
 MOMENTS = 10
 LONGEST = 1.5  # seconds until an interrupt
@@ -77,7 +78,7 @@ def main() -> None:
     """Print one line of JSON."""
     warnings.simplefilter("ignore")
     name, n_jobs, draw = sys.argv[1], int(sys.argv[2]), np.random.default_rng()
-    LassoNetRegressor(n_iters=1, lambda_seq=[1e9]).fit(X[:100], y[:100])  # what a process does once
+    LassoNetRegressor(**with_training(n_iters=1, lambda_seq=[1e9])).fit(X[:100], y[:100])  # what a process does once
     moments = draw.uniform(0.01, LONGEST, MOMENTS)
     found = [interrupted(works(n_jobs)[name](), seconds) for seconds in moments]
     print(json.dumps({"found": found, "scored": Scored.scored}))

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 import riata
 from riata import cli
-from riata.cli import selecting
+from riata.cli import printing, selecting
 from riata.cli.output import SHOWN, as_json, write
-from riata.files import Asked, TableError, prepare, read
+from riata.files import ColumnOptions, TableError, prepare, read
 
 FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 
@@ -141,7 +141,7 @@ def test_only_features_of_the_first_page_are_printed():
     rise = {"loss_rise": 0.5, "loss_rise_low": 0.4, "loss_rise_high": 0.6}
     numbers = {"importance": 1.0, "effect": "[red]rises by 1", **rise}
     frame = pd.DataFrame({"name": [f"[red]x{i:02d}" for i in range(20)], **numbers})
-    printed = selecting._feature_table(frame, 30)
+    printed = printing.feature_table(frame, 30)
     assert printed.row_count == SHOWN
     console = Console(width=80, file=io.StringIO())
     console.print(printed)
@@ -179,13 +179,13 @@ def test_k_bounds_the_number_of_features_and_options_reach_the_estimator(tmp_pat
     assert (summary["k"], summary["parameters"]["M"], summary["parameters"]["hidden_dims"]) == (1, 2, [4, 3])
 
 
-def test_of_many_classes_an_effect_names_the_one_it_leads_to(tmp_path):
+def test_of_many_classes_an_effect_names_the_one_it_favours(tmp_path):
     frame = numbers(90)
     frame["y"] = pd.qcut(frame["y"], 3, labels=["low", "mid", "high"])
     assert select(saved(frame, tmp_path), tmp_path / "out").exit_code == 0
     chosen = pd.read_csv(tmp_path / "out" / "selected.csv").set_index("name")
-    led = {"rises": "high", "falls": "low"}
-    assert chosen.loc["a", "towards"] == led[chosen.loc["a", "shape"]]
+    expected = {"rises": "high", "falls": "low"}
+    assert chosen.loc["a", "towards"] == expected[chosen.loc["a", "shape"]]
 
 
 def test_names_in_any_script_and_with_any_sign_are_kept(tmp_path):
@@ -258,7 +258,7 @@ def test_parquet_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
     refused(select(tmp_path / "data.parquet", tmp_path / "out"), "pip install 'riata[parquet]'")
 
 
-def test_an_unknown_target_or_column_to_drop_is_refused_with_close_names(tmp_path):
+def test_an_unknown_target_or_column_to_drop_is_refused_with_similar_names(tmp_path):
     file = saved(numbers().rename(columns={"y": "Price"}), tmp_path)
     refused(select(file, tmp_path / "out", target="prise"), "no column 'prise'", "did you mean 'Price'?")
     refused(select(file, tmp_path / "out", target="zzz"), "there are 'a', 'b', 'c', 'd', 'Price'")
@@ -323,7 +323,7 @@ def test_an_identifier_is_left_out_unless_it_is_asked_for(tmp_path):
     columns = pd.read_csv(tmp_path / "out" / "columns.csv") if select(file, tmp_path / "out").exit_code == 0 else None
     assert columns["use"].iloc[-1] == "left out; keep it with --categorical 'the id'"
     assert "the id" not in prepare(read(file), "y").X
-    assert "the id" in prepare(read(file), "y", asked=Asked(categorical=("the id",))).X
+    assert "the id" in prepare(read(file), "y", options=ColumnOptions(categorical=("the id",))).X
 
 
 def test_values_of_other_types_are_refused(tmp_path):

@@ -1,9 +1,10 @@
-"""Promises of the command line about folds, halves and knockoffs: what each option adds, and what is refused."""
+"""Promises of the command line about folds, half-samples and knockoffs: what each option adds, and what is refused."""
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,17 @@ from typer.testing import CliRunner
 import riata.evidence.stability
 from riata import cli, jobs
 from riata.cli import evidence, selecting
-from riata.files import Source
+from riata.cli.options import Job
+from riata.files import Source, prepare
 
 FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
 ALL = ("--cv", 3, "--stability", "--max-false", 2, "--fdr", 0.5)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_halves():
+def few_half_samples():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "HALVES", 6)
+        patch.setattr(evidence, "HALF_SAMPLES", 6)
         yield
 
 
@@ -114,7 +116,7 @@ def test_the_summary_holds_the_settings_and_the_results(everything):
     assert best["mean_test_score"] - best["se_test_score"] - 1e-12 <= folds["mean"] <= row["mean_test_score"]
     assert folds["standard_error"] == pytest.approx(row["se_test_score"])
     stability, knockoffs = summary["stability"], summary["knockoffs"]
-    assert (stability["max_false"], stability["halves"], stability["threshold"]) == (2, 6, evidence.STABLE)
+    assert (stability["max_false"], stability["half_samples"], stability["threshold"]) == (2, 6, evidence.THRESHOLD)
     assert 0 < stability["bound"] <= 2
     assert knockoffs["fdr"] == 0.5
     for name, part in (("stability", stability), ("knockoffs", knockoffs)):
@@ -123,7 +125,7 @@ def test_the_summary_holds_the_settings_and_the_results(everything):
         assert part["n_selected"] == len(part["selected"])
 
 
-def test_what_is_printed_is_narrow_and_says_which_is_which(everything):
+def test_printed_results_are_narrow_and_labelled(everything):
     _, result = everything
     lines = result.stdout.splitlines()[:-1]  # the last one names a folder
     assert max(map(len, lines)) <= 90
@@ -132,10 +134,10 @@ def test_what_is_printed_is_narrow_and_says_which_is_which(everything):
         "±",
         "Stability: ",
         "Knockoffs: ",
-        "Taken no more often than by chance",
+        "no more often than by chance",
     ):
         assert text in result.stdout
-    assert "are the choice of 3-fold cross-validation." in result.stdout
+    assert "come from 3-fold cross-validation." in result.stdout
     assert "stability and knockoffs does not change them" in result.stdout
     tables = [line for line in lines if line.startswith(" ")]
     assert max(map(len, tables)) <= 80
@@ -159,7 +161,7 @@ def test_the_same_seed_gives_the_same_files(everything, tmp_path):
     assert summaries[0] == summaries[1]
 
 
-def test_folds_halves_and_knockoffs_are_shared_out_among_jobs(tmp_path, monkeypatch):
+def test_folds_half_samples_and_knockoffs_are_distributed_among_jobs(tmp_path, monkeypatch):
     asked = []
 
     def parallel(n_jobs: int | None) -> Parallel:
@@ -169,7 +171,7 @@ def test_folds_halves_and_knockoffs_are_shared_out_among_jobs(tmp_path, monkeypa
     monkeypatch.setattr(jobs, "_parallel", parallel)
     result = select(saved(numbers(), tmp_path), tmp_path / "out", "--cv", 2, "--stability", "--fdr", 0.5, "--jobs", -1)
     assert result.exit_code == 0, result.stderr
-    assert asked.count(-1) >= 4  # folds, halves, knockoffs, and columns to shuffle
+    assert asked.count(-1) >= 4  # folds, half-samples, knockoffs, and columns to permute
 
 
 # ---- one option at a time -------------------------------------------------------------------------------------------
@@ -180,10 +182,10 @@ def test_without_options_there_is_nothing_but_the_path(tmp_path):
     assert sorted(os.listdir(tmp_path / "out")) == FILES
     summary = summary_of(tmp_path / "out")
     assert [summary[name] for name in ("cv", "stability", "knockoffs")] == [None, None, None]
-    assert "squared error" in result.stdout and "choice of" not in result.stdout
+    assert "squared error" in result.stdout and " come from " not in result.stdout
 
 
-def test_folds_choose_among_at_most_k_features(tmp_path):
+def test_folds_select_at_most_k_features(tmp_path):
     result = select(saved(numbers(), tmp_path), tmp_path / "out", "--cv", 2, "--k", 1)
     assert result.exit_code == 0, result.stderr
     assert pd.read_csv(tmp_path / "out" / "selected.csv")["name"].tolist() == ["x0"]
@@ -192,7 +194,7 @@ def test_folds_choose_among_at_most_k_features(tmp_path):
     counts = pd.read_csv(tmp_path / "out" / "cv.csv")["n_selected"]
     assert abs(summary["cv"]["n_selected"] - 1) == pytest.approx((counts - 1).abs().min())
     assert "Cross-validated R² of 2 folds: " in result.stdout
-    assert "choice of" not in result.stdout
+    assert " come from " not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -202,12 +204,12 @@ def test_folds_choose_among_at_most_k_features(tmp_path):
         (("--fdr", "0.5", "--k", "2"), ["knockoffs.csv"], "--k 2 along the path"),
     ],
 )
-def test_evidence_stands_beside_the_choice_of_the_path(tmp_path, options, added, how):
+def test_evidence_does_not_change_the_selection_of_the_path(tmp_path, options, added, how):
     file = saved(numbers(), tmp_path)
     result = select(file, tmp_path / "out", *options)
     assert result.exit_code == 0, result.stderr
     assert sorted(os.listdir(tmp_path / "out")) == sorted(FILES + added)
-    assert f"are the choice of {how}." in result.stdout
+    assert f"come from {how}." in result.stdout
     plain = [option for option in options if option in ("--k", "2")]
     assert select(file, tmp_path / "plain", *plain).exit_code == 0
     for name in ("path.csv", "path.png"):
@@ -275,13 +277,13 @@ def test_options_that_cannot_be_kept_are_refused_before_any_training(tmp_path, m
 
 
 def test_the_rates_and_bounds_that_are_suggested_can_be_kept():
-    table = selecting.prepare(Source(numbers(), ".", ""), "y")
+    table = prepare(Source(numbers(), ".", ""), "y")
     rows = np.arange(48)
-    job = selecting.Job(Path("out"), 0, max_false=0.001)
+    job = Job(Path("out"), 0, max_false=0.001)
     with pytest.raises(ValueError, match="cannot be kept") as error:
         evidence.check(table, rows, job)
     suggested = float(str(error.value).split("use ")[1].split()[0])
-    evidence.check(table, rows, selecting.replace(job, max_false=suggested, fdr=0.25))
+    evidence.check(table, rows, replace(job, max_false=suggested, fdr=0.25))
 
 
 @pytest.mark.parametrize(("options", "needed"), [(("--cv", 6), 6), (("--stability",), 4)])

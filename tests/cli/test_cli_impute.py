@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import riata
 from riata import cli
-from riata.cli import filling
+from riata.cli import filling, masking
 from riata.files import Source, prepare_to_fill
 from tests.cli.test_cli import refused, saved
 
@@ -102,8 +102,8 @@ def test_what_was_in_a_cell_is_there_as_it_was_written_and_gaps_hold_what_their_
 
 def test_what_is_filled_in_stays_between_the_values_of_its_column(iris_run):
     known, filled = iris()[LENGTHS], pd.read_csv(iris_run[1])[LENGTHS]
-    room = 1e-6 * known.abs().max()  # the limits are held in float32 while training
-    assert ((known.min() - room <= filled.min()) & (filled.max() <= known.max() + room)).all()
+    margin = 1e-6 * known.abs().max()  # the limits are held in float32 while training
+    assert ((known.min() - margin <= filled.min()) & (filled.max() <= known.max() + margin)).all()
 
 
 def test_the_errors_are_those_of_hidden_entries_columns_with_most_gaps_first(iris_run):
@@ -120,7 +120,7 @@ def test_the_errors_are_those_of_hidden_entries_columns_with_most_gaps_first(iri
     assert (explained[["petal length", "petal width"]] > 0.5).all()
 
 
-def test_the_summary_holds_what_is_needed_to_repeat_and_to_judge_the_run(iris_run):
+def test_the_summary_holds_what_is_needed_to_repeat_and_to_check_the_run(iris_run):
     summary, errors = summary_of(iris_run[1]), pd.read_csv(iris_run[1].with_name("filled.errors.csv"))
     assert summary["versions"]["riata"] == riata.__version__
     assert (summary["seed"], summary["k"], summary["rows"], summary["gaps"]) == (0, None, 150, errors["gaps"].sum())
@@ -129,7 +129,7 @@ def test_the_summary_holds_what_is_needed_to_repeat_and_to_judge_the_run(iris_ru
         "numbers": 9,
         "with_gaps": 7,
         "empty": ["nothing"],
-        "passed_through": ["code", "species"],
+        "unused": ["code", "species"],
     }
     assert summary["parameters"].keys() == riata.LassoNetImputer().get_params().keys()
     assert summary["hidden"]["entries"] == errors["hidden"].sum()
@@ -144,7 +144,7 @@ def test_the_result_is_printed_with_the_errors_and_what_was_decided(iris_run):
     for text in (
         "typical error",
         "petal width",
-        f"Hidden on purpose: {n} entries; ",
+        f"Hidden for this check: {n} entries; ",
         "(column means: 0 %)",
         str(out.parent),
     ):
@@ -153,7 +153,7 @@ def test_the_result_is_printed_with_the_errors_and_what_was_decided(iris_run):
         "passed through, neither filled nor used to fill others: 'code' (left out), 'species' (category, 2 gaps not filled)"
         in (result.stderr)
     )
-    assert "nothing is known of 'nothing': left empty" in result.stderr
+    assert "no value of 'nothing' is known: left empty" in result.stderr
 
 
 def test_parquet_keeps_types_labels_and_bits(tmp_path):
@@ -210,7 +210,7 @@ def test_with_k_all_columns_are_filled_from_at_most_so_many(tmp_path):
     assert set(errors.loc[errors["input"], "column"]) == set(summary["inputs"])
     assert summary["hidden_in_other_columns"]["entries"] == errors.loc[~errors["input"], "hidden"].sum()
     assert f"Columns to measure: {', '.join(summary['inputs'])}" in result.stdout
-    assert f"you reconstruct the other {4 - summary['n_inputs']}:" in result.stdout
+    assert f"Reconstruction of the other {4 - summary['n_inputs']} from " in result.stdout
     assert pd.read_csv(out).notna().all(axis=None)
 
 
@@ -240,7 +240,7 @@ def test_separators_names_left_blank_and_words_for_gaps_are_understood(tmp_path)
     assert float(after[5][2]) and after[6] == ["r5", str(numbers[5]), str(2 * numbers[5]), "NA", "[red]"]
 
 
-# ---- how sure it is -------------------------------------------------------------------------------------------------
+# ---- how accurate it is ---------------------------------------------------------------------------------------------
 
 
 def test_a_tenth_of_every_column_is_hidden_from_the_fit_unless_few_entries_are_known(tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_a_tenth_of_every_column_is_hidden_from_the_fit_unless_few_entries_are_k
     result = impute(saved(frame, tmp_path), tmp_path / "filled.csv")
     assert result.exit_code == 0, result.stderr
     counts = frame.notna().sum()
-    expected = counts - (counts // 10).where(counts > filling.FEW, 0)
+    expected = counts - (counts // 10).where(counts > masking.FEW, 0)
     fitted, predicted, filled = seen
     assert fitted.sum().to_dict() == expected.to_dict()
     assert predicted.equals(fitted)
@@ -267,18 +267,18 @@ def test_a_tenth_of_every_column_is_hidden_from_the_fit_unless_few_entries_are_k
 def test_the_mean_explains_nothing_the_truth_everything_and_a_constant_has_nothing_to_explain():
     draw = np.random.default_rng(0)
     X = pd.DataFrame(draw.standard_normal((50, 3)) * [1, 100, 1], columns=list("abc")).assign(c=0.1)
-    hidden = filling.hide(X, 0)
+    hidden = masking.hide(X, 0)
     means = np.broadcast_to(X.mask(hidden).mean().to_numpy(), X.shape)
     everything = np.ones(3, dtype=bool)
-    errors = filling.measure(X, hidden, means, everything)
+    errors = masking.measure(X, hidden, means, everything)
     assert errors["explained"].tolist()[:2] == [0, 0] and np.isnan(errors["explained"][2])
-    assert filling.overall(errors) == (10, 0.0)
-    assert filling.overall(filling.measure(X, hidden, X.to_numpy(), everything)) == (10, 1.0)
-    # A column counts by its spread, whatever its unit.
+    assert masking.overall(errors) == (10, 0.0)
+    assert masking.overall(masking.measure(X, hidden, X.to_numpy(), everything)) == (10, 1.0)
+    # Every column is scaled by its standard deviation, whatever its unit.
     half = X.assign(a=means[:, 0]).to_numpy()
-    other_unit = filling.measure(X * [1000, 1, 1], hidden, half * [1000, 1, 1], everything)
-    assert filling.overall(other_unit)[1] == pytest.approx(
-        filling.overall(filling.measure(X, hidden, half, everything))[1]
+    other_unit = masking.measure(X * [1000, 1, 1], hidden, half * [1000, 1, 1], everything)
+    assert masking.overall(other_unit)[1] == pytest.approx(
+        masking.overall(masking.measure(X, hidden, half, everything))[1]
     )
 
 
@@ -293,21 +293,21 @@ def test_columns_that_are_no_better_than_their_mean_and_rows_without_anything_ar
     errors = pd.read_csv(tmp_path / "filled.errors.csv").set_index("column")
     assert (errors["explained"] <= 0).tolist() == [True, False, False]
     assert "no better than the mean of the column: 'noise'" in result.stderr
-    assert "2 rows without any entry to go by" in result.stderr
+    assert "2 rows without any known input" in result.stderr
 
 
-def test_ten_rows_are_filled_and_said_to_be_unchecked(tmp_path):
+def test_ten_rows_are_filled_and_reported_as_unchecked(tmp_path):
     frame = iris()[LENGTHS].dropna()[:10].reset_index(drop=True)
     frame.loc[2, "petal width"] = np.nan
     result = impute(saved(frame, tmp_path), tmp_path / "filled.csv")
     assert result.exit_code == 0, result.stderr
-    assert "How good this is cannot be said" in result.stdout
+    assert "The error cannot be measured" in result.stdout
     assert summary_of(tmp_path / "filled.csv")["hidden"] == {"entries": 0, "explained": None}
 
 
 def test_only_columns_of_the_first_page_are_printed():
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 20)), columns=[f"[red]x{i:02d}" for i in range(20)])
-    errors = filling.measure(X, filling.hide(X, 0), np.zeros(X.shape), np.ones(20, dtype=bool))
+    errors = masking.measure(X, masking.hide(X, 0), np.zeros(X.shape), np.ones(20, dtype=bool))
     console = Console(width=100, file=io.StringIO())
     console.print(filling._error_table(errors, "filled.errors.csv"))
     text = console.file.getvalue()
@@ -347,7 +347,7 @@ def test_words_decimal_commas_and_dates_are_written_as_their_column_writes_them(
     assert pd.to_datetime(filled[13][3], format="%d.%m.%Y").month == 3
 
 
-def test_dates_written_in_a_way_of_their_own_are_left_and_named(tmp_path):
+def test_dates_in_an_unusual_format_are_left_and_named(tmp_path):
     draw = np.random.default_rng(0)
     days = pd.Series(pd.date_range("2026-01-01", periods=40).strftime("%b %d, %Y")).where(
         lambda _: draw.random(40) > 0.1

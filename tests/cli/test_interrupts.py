@@ -54,7 +54,7 @@ def _running(group: int) -> list[str]:
     ],
 )
 def test_an_interrupt_at_any_moment_is_raised_at_once_and_leaves_nothing_behind(name, n_jobs):
-    command = [sys.executable, "-m", "tests.interrupted", name, str(n_jobs)]
+    command = [sys.executable, "-m", "tests.cli.interrupted", name, str(n_jobs)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     result = json.loads(process.communicate(timeout=120)[0])
     interrupted = [each for each in result["found"] if "late" in each]
@@ -75,7 +75,7 @@ def file(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("to_group", [True, False])
 @pytest.mark.parametrize("after", ["path.csv", None])
 def test_the_command_line_stops_writes_what_is_complete_and_exits_with_130(file, tmp_path, to_group, after):
-    """During halves, once the selection is there, or at a random moment of the path; from a terminal or from a program."""
+    """During stability selection, after the first files, or at a random moment of the path; from a terminal or a program."""
     out = tmp_path / "out"
     options = ["select", str(file), "--target", "y", "--out", str(out), "--stability", "--jobs", "2"]
     process = subprocess.Popen([*RIATA, *options], stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -86,10 +86,10 @@ def test_the_command_line_stops_writes_what_is_complete_and_exits_with_130(file,
     time.sleep(float(np.random.default_rng().uniform(0.2, 1.5)))
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
     sent = time.monotonic()
-    _, told = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert time.monotonic() - sent < LATEST
     assert process.returncode == 130
-    assert told.endswith("interrupted\n") and "Traceback" not in told
+    assert printed.endswith("interrupted\n") and "Traceback" not in printed
     files = (
         {"columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"} if after else set()
     )

@@ -19,7 +19,7 @@ FAST = {"hidden_dims": (10,), "n_iters": (300, 20), "random_state": 0}
 
 
 def copies(n: int = 150, noise: float = 0.05) -> np.ndarray:
-    """Three columns that say all, and two noisy sums of each pair of them."""
+    """Three columns, and two noisy sums of each pair of them."""
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((n, 3))
     sums = [Z[:, i] + Z[:, j] + noise * rng.standard_normal(n) for i in range(3) for j in range(i) for _ in range(2)]
@@ -48,7 +48,7 @@ def test_the_inverse_keeps_what_was_measured_and_fills_in_the_rest_as_reconstruc
     np.testing.assert_allclose(back[:, ~model.selected_], model.reconstruct(X)[:, ~model.selected_], rtol=1e-12)
 
 
-def test_only_the_selected_columns_are_looked_at(fitted):
+def test_only_the_selected_columns_are_used(fitted):
     model, X = fitted
     model = model.at(n_features=4)
     other = np.where(model.selected_, X, 1e3)
@@ -76,19 +76,19 @@ def test_with_m_zero_it_is_the_group_lasso_of_the_table_on_itself():
     d = X.shape[1]
     # ‖XB − X‖² / (n d) + λ Σ ‖B_j‖ is d times ‖XB − X‖² / 2n + (λ d / 2) Σ ‖B_j‖, over 2 / d.
     reference = MultiTaskLasso(alpha=lambda_ * d / 2, tol=1e-12, max_iter=100000).fit(X, X)
-    np.testing.assert_allclose(model._skip_coefficients(), reference.coef_, atol=1e-5)
+    np.testing.assert_allclose(model._coefficients(), reference.coef_, atol=1e-5)
 
 
-def test_score_is_one_less_the_share_of_squares_that_is_missed(fitted):
+def test_score_is_one_less_the_share_of_squares_that_is_not_explained(fitted):
     model, X = fitted
-    scale, mean = model._scaling.scale, model._means
-    missed = (((X - model.reconstruct(X)) / scale) ** 2).sum()
-    assert model.score(X) == pytest.approx(1 - missed / (((X - mean) / scale) ** 2).sum())
+    scale, mean = model._solved.target_scaling.scale, model._solved.target_scaling.means
+    residual = (((X - model.reconstruct(X)) / scale) ** 2).sum()
+    assert model.score(X) == pytest.approx(1 - residual / (((X - mean) / scale) ** 2).sum())
     twice = model.score(np.vstack([X, X[:10]]))
     assert model.score(X, sample_weight=np.r_[np.full(10, 2.0), np.ones(len(X) - 10)]) == pytest.approx(twice)
 
 
-def test_groups_leave_together_and_free_columns_stay(fitted):
+def test_groups_leave_together_and_columns_without_a_penalty_never_leave(fitted):
     _, X = fitted
     groups = [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
     model = LassoNetAutoencoder(**with_training(**FAST, feature_groups=groups)).fit(X)
@@ -106,7 +106,7 @@ def test_a_bottleneck_among_the_hidden_layers_works():
     assert model.reconstruct(X).shape == X.shape
 
 
-def test_rows_to_validate_on_can_be_given_and_names_are_kept():
+def test_validation_samples_can_be_given_and_names_are_kept():
     frame = pd.DataFrame(copies(), columns=[f"c{j}" for j in range(9)])
     model = LassoNetAutoencoder(**with_training(**FAST, n_features_to_select=3)).fit(frame[:100], X_val=frame[100:])
     assert len(model.path_.val_weights) == 50
@@ -149,7 +149,7 @@ def test_text_is_refused_by_name():
         LassoNetAutoencoder(**with_training(**FAST)).fit(pd.DataFrame({"a": [1.0, 2.0], "town": ["Rome", "Oslo"]}))
 
 
-def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
+def test_the_warning_of_a_selection_points_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="without validation rows") as caught:
         LassoNetAutoencoder(**with_training(**FAST, val_size=0)).fit(copies(40))
     assert caught[0].filename == __file__
@@ -166,13 +166,13 @@ def test_entries_without_a_target_do_not_count():
     output = torch.randn((2, 6, 4), generator=draw, dtype=torch.float64, requires_grad=True)
     target = torch.randn((6, 4), generator=draw, dtype=torch.float64)
     target[torch.rand((6, 4), generator=draw) < 0.3] = torch.nan
-    there = ~target.isnan()
+    known = ~target.isnan()
     losses, slope = ReconstructionError(2.5).evaluate(output, target)
-    expected = torch.where(there, output - target.nan_to_num(), 0.0).square().sum(-1) / 2.5
+    expected = torch.where(known, output - target.nan_to_num(), 0.0).square().sum(-1) / 2.5
     torch.testing.assert_close(losses, expected)
     torch.testing.assert_close(slope, torch.autograd.grad(expected.sum(), output)[0])
     assert losses.isfinite().all()
-    assert (slope[:, ~there] == 0).all()
+    assert (slope[:, ~known] == 0).all()
 
 
 def test_an_output_that_is_not_finite_is_not_mistaken_for_one_that_does_not_count():

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
+from riata import LassoNetClassifier, LassoNetRegressor, Training
 from riata.solver.solve import Solver
 from tests.conftest import with_training
 
@@ -38,7 +38,7 @@ def no_training(monkeypatch):
 
 def refused(Estimator, *, X=X, y=y, match, error=ValueError, fit=None, **params):
     with pytest.raises(error, match=match):
-        Estimator(**params).fit(X, y, **(fit or {}))
+        Estimator(**with_training(**params)).fit(X, y, **(fit or {}))
 
 
 def spoilt(array, value):
@@ -47,7 +47,7 @@ def spoilt(array, value):
     return array
 
 
-# The rows.
+# The samples.
 
 
 @both
@@ -73,24 +73,24 @@ def test_missing_labels_are_refused():
 
 
 @both
-def test_sparse_matrices_are_refused_with_the_way_out(Estimator):
+def test_sparse_matrices_are_refused_with_the_remedy(Estimator):
     refused(Estimator, X=csr_array(X), error=TypeError, match="toarray")
 
 
 @both
-def test_words_in_X_are_refused(Estimator):
+def test_text_in_an_array_is_refused(Estimator):
     refused(
         Estimator, X=np.array([["low", "high"]] * 40), match="needs numbers; X is an array with text: give a data frame"
     )
 
 
 @both
-def test_one_row_is_refused(Estimator):
+def test_a_single_sample_is_refused(Estimator):
     refused(Estimator, X=X[:1], y=y[:1], match=r"1 sample\(s\).*minimum of 2")
 
 
 @both
-def test_a_row_alone_with_a_weight_is_refused(Estimator):
+def test_a_single_sample_with_a_weight_is_refused(Estimator):
     refused(
         Estimator,
         fit={"sample_weight": np.eye(40)[0]},
@@ -119,7 +119,7 @@ def test_one_class_left_by_the_weights_is_refused():
     refused(LassoNetClassifier, fit={"sample_weight": y}, match="at least two classes.*1 class")
 
 
-def test_a_class_too_rare_to_split_is_refused_with_the_ways_out():
+def test_a_class_too_rare_to_split_is_refused_with_the_remedies():
     labels = np.array(["common"] * 20 + ["usual"] * 19 + ["rare"])
     refused(LassoNetClassifier, y=labels, match="'rare' has only one row.*val_size=0")
 
@@ -133,11 +133,11 @@ def test_a_classifier_takes_one_column_of_labels():
 
 
 @pytest.mark.parametrize("weights", ["heavy", [1, 2], {7: 2.0}, {1: -1.0}, {0: 0.0}, {0: np.nan}])
-def test_class_weights_that_mean_nothing_are_refused(weights):
+def test_invalid_class_weights_are_refused(weights):
     refused(LassoNetClassifier, class_weight=weights, match="class_weight")
 
 
-# The weights of rows.
+# The weights of samples.
 
 
 @both
@@ -151,7 +151,7 @@ def test_class_weights_that_mean_nothing_are_refused(weights):
         (np.zeros(40), "zero for every row"),
     ],
 )
-def test_weights_that_mean_nothing_are_refused(Estimator, weights, match):
+def test_invalid_sample_weights_are_refused(Estimator, weights, match):
     refused(Estimator, fit={"sample_weight": weights}, match=match)
 
 
@@ -237,9 +237,8 @@ def test_costs_and_numbers_of_features_that_contradict_are_refused(params, match
         ("val_size", -0.2),
         ("val_size", np.nan),
         ("val_size", 20),
-        ("lambda_start", 0),
-        ("lambda_start", -1.0),
-        ("lambda_start", "first"),
+        ("training", {"tol": 1e-3}),
+        ("training", Training),
         ("path_multiplier", 1.0),
         ("path_multiplier", 0.98),
         ("path_multiplier", np.inf),
@@ -281,26 +280,26 @@ def test_a_tol_meant_as_a_factor_is_refused_with_the_reason(Estimator, tol):
     refused(Estimator, tol=tol, match=f"tol={tol} is not a relative tolerance.*1 - tol")
 
 
-# The user's own validation rows.
+# Validation samples given by the user.
 
 
 @both
-def test_validation_rows_need_both_parts(Estimator):
+def test_validation_samples_need_both_parts(Estimator):
     refused(Estimator, fit={"X_val": X}, match="X_val and y_val go together")
     refused(Estimator, fit={"y_val": y}, match="X_val and y_val go together")
 
 
 @both
-def test_validation_rows_must_have_the_columns_of_X(Estimator):
+def test_validation_samples_must_have_the_columns_of_X(Estimator):
     refused(Estimator, fit={"X_val": X[:, :3], "y_val": y}, match="3 features.*expecting 4")
 
 
 @both
-def test_validation_rows_and_targets_must_be_equally_many(Estimator):
+def test_validation_samples_and_targets_must_be_equally_many(Estimator):
     refused(Estimator, fit={"X_val": X, "y_val": y[:-1]}, match="inconsistent numbers of samples")
 
 
-def test_a_class_only_in_the_validation_rows_is_refused():
+def test_a_class_only_in_the_validation_samples_is_refused():
     refused(LassoNetClassifier, fit={"X_val": X, "y_val": y + 1}, match="y_val holds classes that y does not: 2")
 
 
@@ -328,12 +327,12 @@ def test_validation_targets_must_have_the_columns_of_y():
         lambda model: model.feature_importances_,
     ],
 )
-def test_a_model_that_was_not_fitted_says_so(Estimator, use):
+def test_a_model_that_is_not_fitted_raises(Estimator, use):
     with pytest.raises(NotFittedError, match=f"This {Estimator.__name__} instance is not fitted yet"):
         use(Estimator())
 
 
-def test_probabilities_of_a_model_that_was_not_fitted_say_so():
+def test_probabilities_of_a_model_that_is_not_fitted_raise():
     for method in ("predict_proba", "decision_function"):
         with pytest.raises(NotFittedError):
             getattr(LassoNetClassifier(), method)(X)
@@ -364,7 +363,7 @@ def test_other_columns_than_at_fit_are_refused(fitted, method):
         ({"lambda_": np.nan}, "lambda_"),
     ],
 )
-def test_a_point_is_asked_for_in_one_way(fitted, where, match):
+def test_a_point_is_given_either_by_its_number_of_features_or_by_its_lambda(fitted, where, match):
     with pytest.raises(ValueError, match=match):
         fitted.at(**where)
 
@@ -375,21 +374,3 @@ def test_a_point_of_another_model_is_refused(fitted):
 
     with pytest.raises(ValueError, match="the point has 7 features; the model was fitted with 4"):
         fitted.load(Other())
-
-
-# The path as a function.
-
-
-def test_an_unknown_task_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="task must be one of 'classification', 'regression'; got 'ranking'"):
-        lassonet_path(X, y, "ranking")
-
-
-def test_an_unknown_direction_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="direction must be one of 'dense-to-sparse', 'sparse-to-dense'; got 'up'"):
-        lassonet_path(X, y, "classification", direction="up")
-
-
-def test_an_unknown_parameter_is_refused():
-    with pytest.raises(TypeError, match="n_hidden"):
-        lassonet_path(X, y, "classification", n_hidden=3)

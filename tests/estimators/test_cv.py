@@ -1,4 +1,4 @@
-"""λ, M and the network by cross-validation: replicas are plain fits, rules do what they say, splitters and scorers are any."""
+"""λ, M and the network by cross-validation: replicas are plain fits, selection rules hold, any splitter and scorer will do."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV, ReplicaError
 from riata.estimators import folds
 from riata.path import selection
+from riata.solver.solve import Solver
 from tests.conftest import with_training
 
 QUICK = {"hidden_dims": (8,), "path_multiplier": 1.2, "random_state": 0}
@@ -40,29 +41,26 @@ def fitted(cancer):
 
 
 @pytest.mark.parametrize("refit", ["warm", "scratch"])
-def test_a_score_is_that_of_a_plain_fit_on_the_rows_of_a_fold(cancer, monkeypatch, refit):
-    """A replica sees its fold's training rows and nothing else: the plain estimator on these rows gives the same."""
-    seen = []
-    candidate = folds.candidate
-    monkeypatch.setattr(folds, "candidate", lambda *args: seen.append(candidate(*args)) or seen[-1])
+def test_a_score_is_that_of_a_plain_fit_on_the_samples_of_a_fold(cancer, monkeypatch, refit):
+    """A replica has its fold's training samples and nothing else: the plain estimator on these gives the same."""
+    candidates, candidate = [], folds.candidate
+    monkeypatch.setattr(folds, "candidate", lambda *args: candidates.append(candidate(*args)) or candidates[-1])
     X, y = cancer
     pairs = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))
     model = LassoNetClassifierCV(**with_training(cv=pairs, scoring="neg_log_loss", **{**QUICK, "refit": refit})).fit(
         X, y
     )
-    replica, results = seen[0].estimator, model.cv_results_
+    (found,), results = candidates, model.cv_results_
     for i, (fit, test) in enumerate(pairs):
         for row in results.iloc[[0, len(results) // 3, -4]].itertuples():
-            alone = clone(replica).set_params(select=row.lambda_).fit(X[fit], y[fit])
-            alone.refit_by(seen[0].plans.nearest)
-            if row.lambda_:  # the dense model is as it is
-                alone.set_params(refit=refit).to(alone.point_)
+            alone = clone(found.estimator).set_params(select=row.lambda_).fit(X[fit], y[fit])
+            alone.load(alone._solved.with_plans(found.plans.nearest).refit(alone.point_, refit))
             score = get_scorer("neg_log_loss")(alone, X[test], y[test])
             assert getattr(row, f"split{i}_test_score") == pytest.approx(score, rel=1e-6)
 
 
-def test_rows_of_a_fold_have_no_influence_on_its_scores(cancer):
-    """Only where to look (λ, passes of the dense model) is settled on all rows; with these given, nothing is."""
+def test_held_out_samples_of_a_fold_have_no_influence_on_what_is_scored(cancer):
+    """Only λ and the iterations of the dense model are settled on all samples; with these given, nothing is."""
     X, y = cancer
     folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
     given = {**QUICK, "lambda_seq": (0.01, 0.02, 0.05), "n_iters": (40, 10), "val_size": 0, "refit": False}
@@ -75,23 +73,23 @@ def test_rows_of_a_fold_have_no_influence_on_its_scores(cancer):
 
 
 def _log_odds(model, X, y):
-    """A score that depends on what was learnt, and not on the rows to be scored."""
+    """A score that depends on what was learnt, and not on the samples to be scored."""
     return float(model.decision_function(np.zeros((1, X.shape[1])))[0])
 
 
-def test_the_one_standard_error_rule_takes_the_fewest_features_within_it(fitted):
+def test_the_one_standard_error_rule_selects_the_fewest_features_within_it(fitted):
     results = fitted.cv_results_
     best = results.loc[results["mean_test_score"].idxmax()]
     lowest = best["mean_test_score"] - best["se_test_score"]
-    chosen = results.loc[fitted.cv_index_]
-    assert chosen["n_selected"] == results["n_selected"][results["mean_test_score"] >= lowest].min()
-    sparser = results[results["n_selected"] < chosen["n_selected"]]
-    assert sparser["n_selected"].max() < fitted.cv_n_selected_ <= chosen["n_selected"]
-    assert lowest <= fitted.cv_score_ <= chosen["mean_test_score"]
+    selected = results.loc[fitted.cv_index_]
+    assert selected["n_selected"] == results["n_selected"][results["mean_test_score"] >= lowest].min()
+    sparser = results[results["n_selected"] < selected["n_selected"]]
+    assert sparser["n_selected"].max() < fitted.cv_n_selected_ <= selected["n_selected"]
+    assert lowest <= fitted.cv_score_ <= selected["mean_test_score"]
     counts = fitted.path_.n_selected
     assert abs(fitted.n_selected_ - fitted.cv_n_selected_) == np.abs(counts - fitted.cv_n_selected_).min()
     alike = fitted.path_.lambdas[counts == fitted.n_selected_]
-    assert abs(fitted.lambda_ - chosen["lambda_"]) == np.abs(alike - chosen["lambda_"]).min()
+    assert abs(fitted.lambda_ - selected["lambda_"]) == np.abs(alike - selected["lambda_"]).min()
     assert fitted.n_selected_ < fitted.n_features_in_ / 2
 
 
@@ -127,7 +125,7 @@ def test_no_line_goes_to_a_score_that_is_infinite():
 
 
 def rising(model, X, y):
-    """A score that says no more than how many features there are, but for a part that varies between folds."""
+    """A score that rises with the number of features, and otherwise varies between folds only."""
     return 0.01 * model.n_selected_ + 0.45 * np.mean(X[:, -1])
 
 
@@ -141,7 +139,7 @@ def test_on_a_straight_line_the_number_is_where_the_score_is_one_error_below_the
     assert abs(model.n_selected_ - model.cv_n_selected_) == np.abs(model.path_.n_selected - model.cv_n_selected_).min()
 
 
-def test_of_several_lines_the_one_with_the_fewest_features_is_taken(fitted):
+def test_of_several_candidates_the_one_with_the_fewest_features_is_selected(fitted):
     results = pd.DataFrame(
         {
             "candidate": [0, 0, 1, 1, 2],
@@ -156,7 +154,7 @@ def test_of_several_lines_the_one_with_the_fewest_features_is_taken(fitted):
 
 
 def test_a_number_between_those_on_the_path_is_not_taken_for_too_few():
-    """Groups leave as one, so that the path on all rows has nothing between 16 and 8."""
+    """Groups leave as one, so that the path on all samples has nothing between 16 and 8."""
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(90, 24)), np.repeat([0, 1, 2], 8)
     y = X[:, 0] + 0.4 * X[:, 8] + 0.15 * X[:, 16] + 0.6 * rng.normal(size=90)
@@ -179,7 +177,7 @@ def test_standard_errors_are_those_of_the_folds_but_not_below_those_of_a_share(c
     np.testing.assert_allclose(losses["se_test_score"], by_folds)
 
 
-def test_best_takes_the_highest_score_and_k_at_most_k(cancer):
+def test_best_selects_the_highest_score_and_k_at_most_k(cancer):
     best = LassoNetClassifierCV(**with_training(cv=3, select="best", **QUICK)).fit(*cancer)
     assert best.cv_score_ == best.cv_results_["mean_test_score"].max()
     few = LassoNetClassifierCV(**with_training(cv=3, n_features_to_select=3, M=[0, 10], **QUICK)).fit(*cancer)
@@ -200,8 +198,8 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     results = model.cv_results_
     assert set(results["hidden_dims"]) == {(4,), (6, 3)}
     assert set(results["M"]) == {0.0, 5.0}
-    chosen = results.loc[model.cv_index_]
-    assert (model.M_, model.hidden_dims_) == (chosen["M"], chosen["hidden_dims"])
+    selected = results.loc[model.cv_index_]
+    assert (model.M_, model.hidden_dims_) == (selected["M"], selected["hidden_dims"])
     assert model.path_[0].weights.first.shape[1] == model.hidden_dims_[0]
     assert model.predict(diabetes_frame[0]).shape == (442,)
     # Candidates alone give the scores they have together.
@@ -212,19 +210,19 @@ def test_m_and_shapes_are_searched(diabetes_frame):
     pd.testing.assert_frame_equal(alone.cv_results_, together)
 
 
-def test_rows_of_one_group_stay_together(cancer):
+def test_samples_of_one_group_stay_together(cancer):
     X, y = cancer
     patients = np.arange(len(y)) // 4
-    seen = []
+    shared = []
 
-    class Spy(GroupKFold):
+    class Recorded(GroupKFold):
         def split(self, X, y=None, groups=None):
             for fit, test in super().split(X, y, groups):
-                seen.append(set(groups[fit]) & set(groups[test]))
+                shared.append(set(groups[fit]) & set(groups[test]))
                 yield fit, test
 
-    LassoNetClassifierCV(**with_training(cv=Spy(2), **QUICK)).fit(X, y, groups=patients)
-    assert seen == [set(), set()]
+    LassoNetClassifierCV(**with_training(cv=Recorded(2), **QUICK)).fit(X, y, groups=patients)
+    assert shared == [set(), set()]
     model = LassoNetClassifierCV(**with_training(cv=2, **QUICK))
     folds = model._splits(model._rows(X, y, None), patients, 0)
     assert all(not set(patients[fold.fit]) & set(patients[fold.test]) for fold in folds)
@@ -278,14 +276,14 @@ def test_it_lives_in_a_pipeline_and_keeps_names(diabetes_frame):
 
 
 def test_the_same_seed_gives_the_same_and_another_does_not(cancer, fitted):
-    again = LassoNetClassifierCV(**with_training(cv=3, **QUICK)).fit(*cancer)
-    pd.testing.assert_frame_equal(fitted.cv_results_, again.cv_results_)
-    np.testing.assert_array_equal(fitted.predict_proba(cancer[0]), again.predict_proba(cancer[0]))
+    same = LassoNetClassifierCV(**with_training(cv=3, **QUICK)).fit(*cancer)
+    pd.testing.assert_frame_equal(fitted.cv_results_, same.cv_results_)
+    np.testing.assert_array_equal(fitted.predict_proba(cancer[0]), same.predict_proba(cancer[0]))
     other = LassoNetClassifierCV(**with_training(cv=3, **{**QUICK, "random_state": 1})).fit(*cancer)
     assert not fitted.cv_results_.equals(other.cv_results_)
 
 
-def test_the_final_model_is_the_plain_estimator_on_all_rows(cancer, fitted, monkeypatch):
+def test_the_final_model_is_a_path_on_all_samples(fitted):
     assert fitted.path_[0].n_selected == fitted.n_features_in_
     assert fitted.path_[-1].n_selected == 0
     assert fitted.path_.val_weights is None  # nothing was held out
@@ -332,7 +330,7 @@ def test_without_refit_scores_are_of_the_penalised_networks(cancer):
     ],
 )
 def test_bad_settings_are_refused_before_any_training(cancer, change, message, monkeypatch):
-    monkeypatch.setattr("riata.estimators.base.follow", None)
+    monkeypatch.setattr(Solver, "minimise", lambda *_, **__: pytest.fail("training began"))
     with pytest.raises(ValueError, match=message):
         LassoNetClassifierCV(**with_training(**{**QUICK, **change})).fit(*cancer)
 
@@ -352,13 +350,12 @@ def test_one_fold_has_no_standard_error(cancer):
     assert LassoNetRegressorCV(**with_training(cv=fold, select="best", **QUICK)).fit(X, y.astype(float)).cv_score_ > 0
 
 
-def test_a_score_that_is_nowhere_is_an_error(cancer):
+def test_scores_that_are_all_missing_are_an_error(cancer):
     with pytest.raises(ValueError, match="no fold has a score"):
         LassoNetClassifierCV(**with_training(cv=2, scoring=lambda model, X, y: np.nan, **QUICK)).fit(*cancer)
 
 
-def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame):
-    """λ of the folds is λ of the final path: the chosen one is visited by both."""
+def test_scores_and_the_final_path_share_their_lambdas(diabetes_frame):
     X, y = diabetes_frame
     model = LassoNetRegressorCV(**with_training(cv=KFold(3), **QUICK)).fit(X, y)
     assert set(model.cv_results_["lambda_"]) <= set(model.path_.lambdas) | {0.0}
@@ -366,8 +363,8 @@ def test_unordered_splitters_and_plain_estimators_agree_on_lambda(diabetes_frame
     assert model.path_.lambdas[1] <= plain.path_.lambdas[1] * (1 + 1e-9)
 
 
-def test_all_rows_do_not_lose_what_every_fold_still_holds():
-    """Near the end of a path a few more rows may take the last feature out."""
+def test_the_final_model_keeps_a_feature_where_every_fold_does():
+    """Near the end of a path the last feature may leave earlier with a few more samples."""
     X, y = make_blobs(n_samples=300, random_state=0)
     X, y = X[y != 2].astype(np.float32), y[y != 2]
     for seed in range(6):

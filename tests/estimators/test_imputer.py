@@ -11,13 +11,14 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from riata import LassoNetImputer, completion
-from riata.completion import Completer, training
+from riata.completion import Completer
 from riata.network.stacked import Network, Weights
 from riata.path import selection
 from riata.solver.stopping import Stopping
@@ -27,7 +28,7 @@ FAST = {"hidden_dims": (16, 16), "n_iters": (90, 5), "random_state": 0}
 
 
 def plane(n: int = 120, d: int = 8, noise: float = 0.1, seed: int = 0) -> np.ndarray:
-    """Columns that follow from two hidden numbers, half of them not linearly."""
+    """Columns that are functions of two latent numbers, half of them nonlinear."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, 2)) @ rng.standard_normal((2, d))
     Z[:, ::2] = np.tanh(2 * Z[:, ::2])
@@ -75,7 +76,7 @@ def test_gaps_are_filled_better_than_by_means_and_by_neighbours(fitted):
     assert ours < 0.3 * error(np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps), X, gaps)
 
 
-def test_new_rows_with_gaps_where_there_were_none_are_filled():
+def test_new_samples_with_gaps_where_there_were_none_are_filled():
     X = plane(160)
     train, new = X[:120].copy(), with_gaps(X[120:], 0.3)
     train[:, 1:] = with_gaps(train[:, 1:])  # the first column has no gaps in training
@@ -89,7 +90,7 @@ def test_what_was_held_out_never_influences_what_is_learnt():
     X = plane(60)
     gaps = with_gaps(X)
     val = np.where(np.random.default_rng(5).random(X.shape) < 0.1, X, np.nan)
-    changed = np.where(np.isnan(val), gaps, 1e3)  # where something is validated on, X is not looked at
+    changed = np.where(np.isnan(val), gaps, 1e3)  # an entry to validate on is not read from X
     one, two = (
         LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit(table, X_val=val)
         for table in (gaps, changed)
@@ -98,7 +99,7 @@ def test_what_was_held_out_never_influences_what_is_learnt():
     np.testing.assert_array_equal(one.transform(new), two.transform(new))
 
 
-def test_an_entry_that_is_hidden_is_a_target_and_says_nothing_to_the_input(fitted):
+def test_an_entry_that_is_hidden_is_a_target_and_not_an_input(fitted):
     _, X, _ = fitted
     completer, weights = some_completer(X)
     completer._hide(weights)
@@ -129,7 +130,7 @@ def some_completer(X: np.ndarray) -> tuple[Completer, Weights]:
     return completer, completer.feasible(network.init(d, [0], torch.float64, torch.device("cpu")))
 
 
-def test_without_hiding_the_answer_is_the_initial_fill():
+def test_without_hiding_gaps_keep_their_initial_fill():
     X = plane(100, noise=0.5)
     gaps = with_gaps(X)
     model = LassoNetImputer(
@@ -144,12 +145,12 @@ def test_without_hiding_the_answer_is_the_initial_fill():
     there = np.isnan(gaps)
     off = ((filled - initial) / model._known.scaling.scale)[there]
     assert np.mean(off**2) < 0.1
-    hiding = LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit_transform(gaps)
-    assert error(hiding, X, gaps) < 0.7 * error(filled, X, gaps)
+    hidden = LassoNetImputer(**with_training(**FAST, n_features_to_select=8)).fit_transform(gaps)
+    assert error(hidden, X, gaps) < 0.7 * error(filled, X, gaps)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_the_order_of_rows_and_columns_changes_the_error_by_less_than_its_standard_error(axis):
+def test_the_order_of_samples_and_columns_changes_the_error_by_less_than_its_standard_error(axis):
     X = plane(100)
     order = np.random.default_rng(4).permutation(X.shape[axis])
     straight, permuted = [], []
@@ -167,8 +168,8 @@ def test_linear_data_of_low_rank_are_filled_as_well_as_by_soft_impute():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 3)) @ rng.standard_normal((3, 12)) + 0.2 * rng.standard_normal((150, 12))
     gaps, val = with_gaps(X, 0.3), np.full(X.shape, np.nan)
-    chance = rng.random(X.shape)
-    val[chance < 0.1], gaps[chance < 0.1] = X[chance < 0.1], np.nan
+    held_out = rng.random(X.shape) < 0.1
+    val[held_out], gaps[held_out] = X[held_out], np.nan
     model = LassoNetImputer((32, 32), n_features_to_select=12, random_state=0).fit(gaps, X_val=val)
     test = np.where(np.isnan(val), gaps, 0.0)  # gaps that were not validated on
     start = model.history_.val_error[0]
@@ -176,15 +177,15 @@ def test_linear_data_of_low_rank_are_filled_as_well_as_by_soft_impute():
     assert error(model.transform(gaps), X, test) < 1.1 * error(soft_impute(gaps, val), X, test)
 
 
-def test_a_column_that_only_a_curve_connects_to_others_is_learnt_from():
+def test_a_nonlinear_function_of_another_column_is_learnt():
     rng = np.random.default_rng(0)
     a = rng.uniform(-1, 1, 300)
     X = np.column_stack([a, a**2, rng.standard_normal(300)])
     gaps = X.copy()
     gaps[::4, 1] = np.nan
     model = LassoNetImputer((32, 32), n_features_to_select=3, random_state=0).fit(gaps)
-    missed = (model.transform(gaps) - X)[::4, 1]
-    assert np.mean(missed**2) < 0.2 * X[:, 1].var()
+    off = (model.transform(gaps) - X)[::4, 1]
+    assert np.mean(off**2) < 0.2 * X[:, 1].var()
 
 
 def test_very_wide_tables_start_at_random(monkeypatch):
@@ -206,9 +207,9 @@ def soft_impute(gaps: np.ndarray, val: np.ndarray) -> np.ndarray:
             U, s, Vt = np.linalg.svd(np.where(known, Y, Z), full_matrices=False)
             Z = (U * np.maximum(s - lambda_, 0)) @ Vt
         filled = Z * scale + center
-        missed = float(np.square((filled - val)[there]).mean())
-        if missed < lowest:
-            best, lowest = filled, missed
+        val_error = float(np.square((filled - val)[there]).mean())
+        if val_error < lowest:
+            best, lowest = filled, val_error
     return best
 
 
@@ -226,27 +227,27 @@ def test_a_point_needs_only_its_columns_and_fills_them_all(fitted):
     assert model.path_[0].val_loss < few.point_.val_loss
 
 
-def test_the_path_tells_the_error_on_the_entries_held_out():
+def test_the_path_holds_the_error_on_the_entries_held_out():
     X = plane()
     gaps = with_gaps(X)
     val = np.where(np.isnan(gaps), X, np.nan)
     model = LassoNetImputer(**with_training(**FAST)).fit(gaps, X_val=val)
     for point in model.path_[:: max(1, len(model.path_) // 4)]:
         at = model.load(point)
-        missed = ((at.predict_entries(gaps) - X) / model._known.scaling.scale)[np.isnan(gaps)]
-        assert point.val_loss == pytest.approx(np.mean(missed**2), rel=1e-3)
+        off = ((at.predict_entries(gaps) - X) / model._known.scaling.scale)[np.isnan(gaps)]
+        assert point.val_loss == pytest.approx(np.mean(off**2), rel=1e-3)
 
 
 def test_the_dense_network_does_better_with_few_columns_than_the_penalised_one_that_found_them(fitted):
     model, X, gaps = fitted
     few = model.at(n_features=3)
-    own = model.at(n_features=3).load(replace(few.point_, filler=None))
-    assert (few.selected_ == own.selected_).all()
-    assert error(few.transform(gaps), X, gaps) < 0.9 * error(own.transform(gaps), X, gaps)
+    penalised = model.at(n_features=3).load(replace(few.point_, filler=None))
+    assert (few.selected_ == penalised.selected_).all()
+    assert error(few.transform(gaps), X, gaps) < 0.9 * error(penalised.transform(gaps), X, gaps)
 
 
-def test_training_again_keeps_the_columns_and_fills_about_as_well():
-    """Points are used with the dense network, which knows gaps: on a small table there is little left to gain."""
+def test_a_refit_keeps_the_columns_and_fills_about_as_well():
+    """Points are used with the dense network, trained on gaps: on a small table there is little left to gain."""
     X = plane(400)
     gaps = with_gaps(X)
     errors = []
@@ -271,7 +272,7 @@ def test_columns_restrict_the_inputs():
     assert np.isfinite(model.transform(lost)).all()
 
 
-def test_groups_leave_together_and_free_columns_stay():
+def test_groups_leave_together_and_columns_without_a_penalty_never_leave():
     gaps = with_gaps(plane(60))
     groups = [[0, 1], [2, 3, 4], [5], [6, 7]]
     for point in LassoNetImputer(**with_training(**FAST, feature_groups=groups)).fit(gaps).path_:
@@ -282,7 +283,7 @@ def test_groups_leave_together_and_free_columns_stay():
 
 
 @pytest.mark.parametrize("select", ["best", "1se"])
-def test_a_rule_chooses_a_point_where_no_number_is_given(select):
+def test_a_rule_selects_a_point_where_no_number_is_given(select):
     model = LassoNetImputer(**with_training(**FAST, select=select, refit=False)).fit(with_gaps(plane()))
     rule = selection.best if select == "best" else selection.one_standard_error
     assert model.point_ is model.path_[rule(model.path_)]
@@ -348,7 +349,7 @@ def test_the_same_seed_gives_the_same_table_and_a_copy_is_the_same_model(fitted)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(gaps), expected)
 
 
-def test_the_history_says_how_training_went(fitted):
+def test_the_history_records_training(fitted):
     model, _, _ = fitted
     history = model.history_
     assert list(history.columns) == ["n_iters", "loss", "val_error", "n_fills", "change"]
@@ -366,7 +367,7 @@ def test_a_score_is_the_share_of_variance_explained_of_entries_hidden_for_it(fit
 # ---- odd tables ------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_with_nothing_in_it_is_filled_with_what_is_usual(fitted):
+def test_an_empty_sample_is_filled_with_typical_values(fitted):
     model, X, _ = fitted
     filled = model.transform(np.full((2, 8), np.nan))
     assert (np.abs(filled - X.mean(axis=0)) < 2 * X.std(axis=0)).all()
@@ -383,7 +384,7 @@ def test_a_column_with_one_value_is_filled_with_it():
     assert not any(point.selected[2] for point in model.path_)
 
 
-def test_fills_stay_within_what_was_seen_to_the_last_bit(fitted):
+def test_fills_stay_within_the_range_of_known_values_to_the_last_bit(fitted):
     model, _, gaps = fitted
     wild = np.where(np.isnan(gaps), np.nan, 100 * gaps)
     estimate = model.predict_entries(wild)
@@ -404,7 +405,7 @@ def test_of_a_column_with_few_entries_some_are_always_learnt_from():
         LassoNetImputer(**with_training(**FAST)).fit(X, X_val=np.where(np.arange(8) == 0, X, np.nan))
 
 
-def test_entries_that_cannot_be_learnt_do_not_count_as_learnt():
+def test_columns_with_one_known_value_do_not_count_in_the_validation_error():
     X = plane(60)
     gaps, val = X.copy(), np.full(X.shape, np.nan)
     gaps[1:, 4], val[1:, 4] = np.nan, X[1:, 4]  # one value to learn from
@@ -419,16 +420,16 @@ def test_entries_that_cannot_be_learnt_do_not_count_as_learnt():
 def test_a_complete_table_is_trained_on_without_validation_entries_too():
     model = LassoNetImputer(**with_training(**FAST, val_size=0)).fit(plane(60))
     assert model.history_.n_iters.iloc[-1] == 90
-    assert model.n_selected_ == 8  # nothing says that few columns are enough
+    assert model.n_selected_ == 8  # without validation entries all columns are kept
     assert model.path_[0].n_iters == 90
 
 
-def test_training_takes_no_more_passes_than_allowed():
+def test_training_takes_no_more_iterations_than_allowed():
     model = LassoNetImputer((5,), **with_training(n_iters=(10, 2), random_state=0)).fit(plane(40))
     assert model.history_.n_iters.iloc[-1] == 10
 
 
-def test_many_rows_are_filled_as_each_of_them_alone(fitted, monkeypatch):
+def test_many_samples_are_filled_as_each_of_them_alone(fitted, monkeypatch):
     model, _, gaps = fitted
     expected = model.transform(gaps)
     monkeypatch.setattr("riata.completion.table._BLOCK", 7)
@@ -463,7 +464,7 @@ def test_tables_that_cannot_be_filled_are_refused(table, message):
         ({"hidden_dims": ()}, "hidden"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_invalid_parameters_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         LassoNetImputer(**with_training(**{**FAST, **settings})).fit(plane(20))
 
@@ -479,27 +480,29 @@ def test_tiny_tables_and_single_columns_are_filled_with_something():
         assert np.isfinite(LassoNetImputer(**with_training(**FAST)).fit_transform(table)).all()
     assert (
         len(LassoNetImputer(**with_training(**FAST)).fit(np.ones((4, 2))).path_) == 1
-    )  # no column says anything: there is nothing to select
+    )  # constant columns: there is nothing to select
 
 
-def test_the_warning_of_a_choice_points_to_the_line_of_the_user():
+def test_the_warning_of_a_selection_points_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="ends before n_features_to_select=1") as caught:
         LassoNetImputer(**with_training(**FAST, n_features_to_select=1, lambda_seq=[1e-6])).fit(plane(40))
     assert caught[0].filename == __file__
 
 
-def test_an_interrupt_is_raised_and_leaves_no_model(monkeypatch):
-    evaluations = []
+@pytest.mark.parametrize("n_calls", [0, 4, 32], ids=["at once", "in training", "on the path"])
+def test_an_interrupt_is_raised_and_leaves_an_imputer_that_is_not_fitted(monkeypatch, n_calls):
+    gaps, minimise, calls = with_gaps(plane(60)), Completer.minimise, []
+    model = LassoNetImputer(**with_training(**FAST)).fit(gaps)
 
-    def interrupted(completer, weights, max_fills):
-        evaluations.append(1)
-        if len(evaluations) == 4:
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == n_calls + 1:
             raise KeyboardInterrupt
-        return evaluate(completer, weights, max_fills)
+        return minimise(*args, **kwargs)
 
-    evaluate = training._evaluate
-    monkeypatch.setattr(training, "_evaluate", interrupted)
-    model = LassoNetImputer(**with_training(**FAST))
+    monkeypatch.setattr(Completer, "minimise", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(with_gaps(plane(60)))
-    assert not hasattr(model, "point_")
+        model.fit(gaps)
+    assert not hasattr(model, "path_") and not hasattr(model, "point_")
+    with pytest.raises(NotFittedError):
+        model.transform(gaps)

@@ -1,4 +1,4 @@
-"""What says nothing about the target does not change what is selected: outliers, skew, units, copies, constants, gaps."""
+"""What is not associated with the target does not change the selection: outliers, skew, units, copies, constants, gaps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scipy.stats import norm, t
 from riata import LassoNetClassifier, LassoNetRegressor
 from tests.conftest import with_training
 
-TRUE = {0, 1, 2, 3, 4}
+RELEVANT = {0, 1, 2, 3, 4}
 
 
 def friedman(seed, n=1500, d=10):
-    """Five true columns: two multiply, one is a parabola, two are straight."""
+    """Five relevant columns: a product of two, a parabola of one, and two linear ones."""
     draw = np.random.default_rng(seed)
     X = draw.uniform(size=(n, d))
     signal = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
@@ -49,9 +49,9 @@ NUISANCES = {
 
 @pytest.mark.parametrize("nuisance", NUISANCES)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_true_columns_are_selected_whatever_the_nuisance(seed, nuisance):
+def test_the_relevant_columns_are_selected_whatever_the_nuisance(seed, nuisance):
     X, y = friedman(seed)
-    assert selected(NUISANCES[nuisance](X), y) == TRUE
+    assert selected(NUISANCES[nuisance](X), y) == RELEVANT
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -59,7 +59,7 @@ def test_of_a_column_and_its_copy_one_is_selected(seed):
     X, y = friedman(seed)
     found = selected(np.hstack([X, X]), y)
     assert len(found) == 5
-    assert {j % 10 for j in found} == TRUE
+    assert {j % 10 for j in found} == RELEVANT
 
 
 @pytest.mark.parametrize("factor", [1000, 1e-3, 7.3])
@@ -75,17 +75,17 @@ def test_a_factor_on_all_weights_changes_nothing(factor):
 
 
 @pytest.mark.parametrize("order", ["reversed", "shuffled"])
-def test_the_order_of_the_columns_says_nothing(order):
+def test_the_order_of_the_columns_does_not_matter(order):
     X, y = friedman(2)
-    turn = np.arange(10)[::-1] if order == "reversed" else np.random.default_rng(0).permutation(10)
-    assert {int(turn[j]) for j in selected(X[:, turn], y)} == TRUE
+    permutation = np.arange(10)[::-1] if order == "reversed" else np.random.default_rng(0).permutation(10)
+    assert {int(permutation[j]) for j in selected(X[:, permutation], y)} == RELEVANT
 
 
 @pytest.mark.parametrize("how", ["at random", "large values"])
-def test_gaps_do_not_hide_the_true_columns(how, rng):
+def test_gaps_do_not_hide_the_relevant_columns(how, rng):
     X, y = friedman(3, n=3000)
     gaps = rng.random(X.shape) < 0.2 if how == "at random" else (X > 0.8) & (rng.random(X.shape) < 0.9)
-    assert selected(np.where(gaps, np.nan, X), y) == TRUE
+    assert selected(np.where(gaps, np.nan, X), y) == RELEVANT
 
 
 def test_a_gap_is_information_of_its_feature_and_never_a_feature_of_its_own(rng):
@@ -127,7 +127,7 @@ def test_a_gap_in_a_column_that_had_none_counts_as_its_mean(rng):
     assert np.ptp(model.predict(new)) < 0.5
 
 
-def test_a_held_out_outlier_does_not_blow_up_a_prediction(rng):
+def test_an_outlier_in_a_new_sample_does_not_give_a_huge_prediction(rng):
     X, y = friedman(4)
     model = LassoNetRegressor(random_state=0).fit(X, y)
     far = X[:10].copy()
@@ -136,7 +136,7 @@ def test_a_held_out_outlier_does_not_blow_up_a_prediction(rng):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_groups_of_noise_lose_whatever_their_size_and_true_groups_win(seed):
+def test_groups_of_noise_are_dropped_whatever_their_size_and_relevant_groups_selected(seed):
     draw = np.random.default_rng(seed)
     X = draw.normal(size=(1000, 65))
     y = X[:, :3].sum(axis=1) + draw.normal(size=1000)
@@ -164,8 +164,8 @@ def test_redundant_features_come_before_noise_and_are_named_as_alternatives(rng)
     assert others["r2"][0] == pytest.approx(np.corrcoef(X[:, 0], X[:, 1])[0, 1] ** 2, abs=0.1)
 
 
-def test_behind_the_selected_feature_come_those_that_add_to_it_then_copies_and_nonlinear_effects_then_noise(rng):
-    """The copy of a strong feature explains more by itself than a weak feature of its own, but nothing beside its original."""
+def test_after_the_selected_feature_come_those_that_add_to_it_then_copies_and_nonlinear_effects_then_noise(rng):
+    """The copy of a strong feature explains more by itself than an independent weak one, but nothing beside its original."""
     n = 2000
     X = rng.normal(size=(n, 20))
     X[:, 1] = (X[:, 0] + rng.normal(size=n)) / np.sqrt(2)
@@ -178,7 +178,7 @@ def test_behind_the_selected_feature_come_those_that_add_to_it_then_copies_and_n
         assert set(order[2:4]) == {1, 3}
 
 
-def test_more_rows_do_not_select_more_columns():
+def test_more_samples_do_not_select_more_columns():
     for n in (1_000, 8_000):
         draw = np.random.default_rng(n)
         X = draw.normal(size=(n, 40))

@@ -17,7 +17,7 @@ from riata import (
 )
 from tests.conftest import with_training
 
-# scikit-learn's data are small, and what we say about that is said.
+# scikit-learn's data are small, about which our estimators warn.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:only .* validation rows:UserWarning"),
     pytest.mark.filterwarnings("ignore:without validation rows:UserWarning"),
@@ -48,7 +48,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         return {}
     return {
         "check_sample_weight_equivalence_on_dense_data": (
-            "the random validation part holds other rows when rows are repeated instead of weighted"
+            "the random validation part holds other samples when samples are repeated instead of weighted"
         ),
     }
 
@@ -62,7 +62,7 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
 
 
 @pytest.mark.parametrize("Estimator", [LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor])
-def test_without_a_validation_part_weights_equal_repeated_rows(Estimator):
+def test_without_a_validation_part_weights_equal_repeated_samples(Estimator):
     check_sample_weight_equivalence_on_dense_data(
         Estimator.__name__, Estimator(**with_training(val_size=0, dtype="float64"))
     )

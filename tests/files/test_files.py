@@ -1,4 +1,4 @@
-"""Laws of reading a table: what cells hold, what becomes a feature, what becomes a class, and what is pointed out."""
+"""Laws of reading a table: what cells hold, what becomes a feature, what becomes a class, and which remarks are made."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riata.files import (
-    Asked,
-    Reading,
+    ColumnOptions,
+    ReadOptions,
     Source,
     TableError,
     extreme_target,
@@ -39,8 +39,8 @@ def numbers(n: int = 100) -> pd.DataFrame:
     return pd.DataFrame(X, columns=list("abcd")).assign(y=3 * X[:, 0] - X[:, 1] + 0.1 * draw.standard_normal(n))
 
 
-def table(frame: pd.DataFrame, **asked):
-    return prepare(Source(frame, ".", ""), "y", asked=Asked(**asked))
+def table(frame: pd.DataFrame, **options):
+    return prepare(Source(frame, ".", ""), "y", options=ColumnOptions(**options))
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_what_is_no_number_is_none(cell):
     assert np.isnan(to_numbers([cell], ".")).all()
 
 
-def test_what_says_nothing_about_decimals_counts_for_neither_sign():
+def test_ambiguous_numbers_count_for_neither_decimal_sign():
     assert decimal_of(["1,234", "123,456"]) == "."
     assert decimal_of(["1,234", "0,5"]) == ","
     assert decimal_of(["1,5", "2.5", "3.5"]) == "."
@@ -81,14 +81,14 @@ def test_what_says_nothing_about_decimals_counts_for_neither_sign():
     ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%B %d, %Y", "%Y-%m-%d %H:%M:%S",
      "%Y-%m-%dT%H:%M", "%d.%m.%y", "%Y-%m-%dT%H:%M:%SZ"],
 )  # fmt: skip
-def test_dates_are_read_back_in_any_usual_way(form):
+def test_dates_are_read_back_in_any_usual_format(form):
     days = pd.date_range("2019-11-25 03:00", periods=90, freq="25h").round("h")
     days = days if "%H" in form else days.normalize()
     found = to_dates(days.strftime(form).tolist())
     assert found.values.tolist() == days.tolist() and found.remark == ""
 
 
-def test_days_and_months_that_nothing_tells_apart_are_pointed_out():
+def test_ambiguous_days_and_months_are_remarked():
     assert "the month comes first, as in 3/4/2026" in to_dates(["3/4/2026", "5/6/2026"]).remark
     assert to_dates(["3.4.2026"]).values[0] == pd.Timestamp("2026-04-03")
     assert to_dates(["30/13/2026", "soon", "20260131"]).values.isna().all()
@@ -125,9 +125,9 @@ def test_a_named_index_of_a_parquet_file_is_a_column(tmp_path):
     assert read(tmp_path / "data.parquet").frame.columns.tolist() == list("abcdy")
 
 
-def test_cells_that_stand_for_missing_values_are_told_by_the_user(tmp_path):
+def test_a_user_can_name_cells_that_stand_for_missing_values(tmp_path):
     (tmp_path / "data.csv").write_text("a,b\n" + "1,-9\n2,x\n3,5\n" * 5)
-    assert kinds(read(tmp_path / "data.csv", Reading(na=("-9", "x"))).frame)[1].holds.endswith("10 missing")
+    assert kinds(read(tmp_path / "data.csv", ReadOptions(na=("-9", "x"))).frame)[1].holds.endswith("10 missing")
 
 
 def test_a_table_in_python_is_that_of_the_command_line(tmp_path):
@@ -161,15 +161,15 @@ def test_numbers_with_few_bad_cells_are_numbers_and_codes_with_many_letters_are_
         "marks": "number",
         "codes": "category",
     }
-    assert found["typos"].bad.tolist() == ["4o", "l7", "1..2"]
+    assert found["typos"].invalid.tolist() == ["4o", "l7", "1..2"]
     assert "'4o', 'l7', '1..2' (rows 198, 199, 200)" in found["typos"].use
 
 
-def test_a_unit_that_all_cells_share_is_passed_over_and_said():
+def test_a_unit_that_all_cells_share_is_ignored_with_a_remark():
     cells = {"dose": [f"{i % 9} mg" for i in range(100)], "code": [f"{i % 9}{'ab'[i % 2]}" for i in range(100)]}
     dose, code = kinds(pd.DataFrame(cells))
     assert (dose.kind, code.kind) == ("number", "category")
-    assert dose.values.tolist()[:3] == [0, 1, 2] and "the unit 'mg' is passed over" in dose.use
+    assert dose.values.tolist()[:3] == [0, 1, 2] and "the unit 'mg' is ignored" in dose.use
 
 
 def test_digits_with_leading_zeros_are_codes(tmp_path):
@@ -187,7 +187,7 @@ def test_a_number_far_from_all_others_that_repeats_may_be_a_code_for_missing_val
     assert "12 cells are -99" in note
 
 
-def test_levels_that_differ_in_capitals_only_are_pointed_out_and_spaces_around_them_do_not_count():
+def test_levels_that_differ_in_capitals_only_are_remarked_and_spaces_around_them_do_not_count():
     (column,) = kinds(pd.DataFrame({"smoker": ["yes", "Yes", "no", " no"] * 10}))
     assert column.holds.startswith("3 levels") and "'Yes'" in column.use and "differ in capitals only" in column.use
 
@@ -205,16 +205,16 @@ def test_names_below_a_title_are_reached_with_skip(tmp_path):
     assert repr(found) == "Table(100 rows, 3 features of 4 columns, target 'y', regression)"
 
 
-def test_a_user_overrules_what_a_column_looks_like():
+def test_a_user_overrules_the_inferred_kind():
     frame = numbers().assign(
         row=range(1, 101), zip=[f"{i % 7}" for i in range(100)], name=[f"n{i}" for i in range(100)]
     )
     assert [column.kind for column in kinds(frame)][-3:] == ["identifier", "number", "identifier"]
-    asked = Asked(numeric=("row",), categorical=("zip", "name"), drop=("a",))
-    assert [column.kind for column in kinds(frame, asked=asked)][-3:] == ["number", "category", "category"]
-    assert kinds(frame, asked=asked)[0].kind == "left out"
+    options = ColumnOptions(numeric=("row",), categorical=("zip", "name"), drop=("a",))
+    assert [column.kind for column in kinds(frame, options=options)][-3:] == ["number", "category", "category"]
+    assert kinds(frame, options=options)[0].kind == "left out"
     with pytest.raises(TableError, match="did you mean 'zip'"):
-        kinds(frame, asked=Asked(drop=("zipp",)))
+        kinds(frame, options=ColumnOptions(drop=("zipp",)))
 
 
 # ---- the target -----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_rows_keep_their_number_in_the_file_where_others_have_no_target():
     assert table(frame).rows[:5].tolist() == [1, 2, 3, 4, 6]
 
 
-# ---- rows that stand out --------------------------------------------------------------------------------------------
+# ---- unusual rows -------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-6, 1.0, 1e9]))
@@ -276,11 +276,11 @@ def test_a_few_rows_that_hold_all_of_the_variation_are_named():
     assert "rows 8, 21 of 'price' hold 1e+06, -3e+06" in text and "--na 1000000 --na -3000000" in text
 
 
-def test_held_out_rows_unlike_those_to_train_on_are_named_with_their_column():
+def test_held_out_rows_unlike_the_training_rows_are_named_with_their_column():
     X = pd.DataFrame({"a": np.linspace(0, 1, 20), "b": ["x", "y"] * 10, "c": np.linspace(0, 1, 20)})
     X.loc[19, ["a", "b", "c"]] = [50.0, "z", None]
     notes = unlike_training(X, np.arange(15), np.arange(15, 20), np.arange(100, 120))
     assert "'a' is 50 in row 120, which was held out, and between 0 and" in notes[0]
-    assert "(row 120) hold levels of 'b' that no row to train on has: 'z'" in notes[1]
+    assert "(row 120) hold levels of 'b' that no training row has: 'z'" in notes[1]
     assert "'c' is missing in row 120" in notes[2]
     assert unlike_training(X, np.arange(15), np.arange(15, 19), np.arange(20)) == []

@@ -25,7 +25,6 @@ from riata import (
     LassoNetClassifierCV,
     LassoNetRegressor,
     LassoNetRegressorCV,
-    lassonet_path,
     losses,
 )
 from riata.losses.coding import Labels, OneHot, Pair, Steps
@@ -249,7 +248,7 @@ def test_losses_are_values(loss):
     assert copy.loss == loss and repr(loss) in repr(copy)
 
 
-def test_losses_that_say_something_else_differ():
+def test_losses_of_other_parameters_differ():
     assert losses.Quantile(0.5) == losses.Quantile() == losses.Quantile([0.5]) != losses.Quantile((0.1, 0.9))
     assert losses.Huber(1.0) != losses.Huber(2.0)
     assert losses.Poisson() != losses.Gamma()
@@ -355,7 +354,7 @@ def test_quantiles_do_not_depend_on_the_unit_of_the_target_standardised_or_not(f
 
 
 def heteroscedastic(seed, n):
-    """Five columns of fifteen matter, the last of them for the spread only."""
+    """Five columns of fifteen matter, the last of them for the variance only."""
     draw = np.random.default_rng(seed)
     Z = draw.normal(size=(n, 15))
     mean = 2 * np.sin(Z[:, 0]) + Z[:, 1] ** 2 / 2 - Z[:, 2] + Z[:, 3]
@@ -363,18 +362,18 @@ def heteroscedastic(seed, n):
 
 
 @pytest.mark.parametrize("seed", [10, 11, 12])
-def test_an_interval_covers_about_as_many_new_rows_as_it_says(seed):
+def test_an_interval_covers_about_its_nominal_share_of_new_samples(seed):
     model = LassoNetRegressor(loss=losses.Quantile((0.1, 0.9)), random_state=seed)
     model.fit(*heteroscedastic(1000 + seed, 4000))
     assert set(range(5)) <= set(np.flatnonzero(model.selected_))
     assert model.n_selected_ <= 8
     new, target = heteroscedastic(5000 + seed, 10_000)
     low, high = model.predict(new).T
-    # Chance alone moves the coverage of two quantiles of 3,200 rows by 0.7 points; a network fits its own rows a bit too well.
+    # Chance alone moves the coverage of two quantiles of 3,200 samples by 0.7 points; a network slightly overfits these.
     assert abs(np.mean((low <= target) & (target <= high)) - 0.8) <= 0.03
 
 
-def test_rows_far_off_do_not_lead_robust_losses_astray():
+def test_outliers_in_the_target_hardly_change_robust_losses():
     spoilt = y.copy()
     spoilt[::20] += 1000 * np.sign(np.arange(len(spoilt[::20])) % 3 - 0.5)
     cheap = {"lambda_seq": (1e-4,), "select": 0.0, "dtype": "float64", "n_iters": (1000, 1)}
@@ -425,10 +424,11 @@ def test_each_head_predicts_what_its_loss_is_for():
     assert (predicted[:, 1] > 0).all() and predicted[:, 1].mean() == pytest.approx(counts.mean(), rel=0.1)
     assert (predicted[:, 2] <= predicted[:, 3]).all()
     assert {0, 1} <= set(np.flatnonzero(model.selected_))
-    raw = (model._output(X) - model._target_scaling.center) / model._target_scaling.scale
-    scaled = model._target_scaling.apply(targets[:, [0, 1, 2, 2]], np.float64)
-    lost = model._fitted_loss.evaluate(torch.from_numpy(raw)[None], torch.from_numpy(scaled))[0]
-    assert model.score(X, targets) == pytest.approx(-float(lost.mean()))
+    scaling, loss = model._solved.target_scaling, model._solved.target.loss
+    raw = (model._output(X) - scaling.center) / scaling.scale
+    scaled = scaling.apply(targets[:, [0, 1, 2, 2]], np.float64)
+    values = loss.evaluate(torch.from_numpy(raw)[None], torch.from_numpy(scaled))[0]
+    assert model.score(X, targets) == pytest.approx(-float(values.mean()))
 
 
 # Functions.
@@ -438,18 +438,18 @@ def squared(output, target):
     return (output - target) ** 2
 
 
-def rows_of_squared(output, target):
+def squared_by_sample(output, target):
     return ((output - target) ** 2).sum(dim=1)
 
 
-@pytest.mark.parametrize("function", [squared, rows_of_squared, torch.nn.MSELoss(reduction="none")])
+@pytest.mark.parametrize("function", [squared, squared_by_sample, torch.nn.MSELoss(reduction="none")])
 def test_a_function_equal_to_the_squared_error_gives_the_same_path(function):
-    built_in, own = (regressor(loss, dtype="float64").fit(X, y) for loss in (None, function))
-    assert len(built_in.path_) == len(own.path_)
-    for p, q in zip(built_in.path_, own.path_, strict=True):
+    built_in, supplied = (regressor(loss, dtype="float64").fit(X, y) for loss in (None, function))
+    assert len(built_in.path_) == len(supplied.path_)
+    for p, q in zip(built_in.path_, supplied.path_, strict=True):
         np.testing.assert_allclose(p.weights.skip, q.weights.skip, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(own.predict(X), built_in.predict(X), rtol=1e-6)
-    assert own.score(X, y) == pytest.approx(
+    np.testing.assert_allclose(supplied.predict(X), built_in.predict(X), rtol=1e-6)
+    assert supplied.score(X, y) == pytest.approx(
         built_in.score(X, y) - 1, abs=0.02
     )  # minus the loss, a share of the variance
 
@@ -461,19 +461,19 @@ def test_a_function_of_logits_gives_the_path_of_the_cross_entropy(target):
             return -(output.log_softmax(1) * goal).sum(1)
         return binary(output, goal)
 
-    built_in, own = (classifier(loss, dtype="float64").fit(X, target) for loss in (None, likelihood))
-    np.testing.assert_allclose(own.predict_proba(X), built_in.predict_proba(X), atol=1e-6)
+    built_in, supplied = (classifier(loss, dtype="float64").fit(X, target) for loss in (None, likelihood))
+    np.testing.assert_allclose(supplied.predict_proba(X), built_in.predict_proba(X), atol=1e-6)
 
 
-def test_a_function_sees_batches_and_single_precision():
-    seen = set()
+def test_a_function_is_called_with_batches_and_single_precision():
+    called_with = set()
 
     def watched(output, target):
-        seen.add((output.dtype, len(output)))
+        called_with.add((output.dtype, len(output)))
         return squared(output, target)
 
     regressor(watched, batch_size=64, val_size=0, n_iters=(5, 2), lambda_seq=(1.0,), select=1.0).fit(X, y)
-    assert {(torch.float32, 64), (torch.float32, 8)} <= seen
+    assert {(torch.float32, 64), (torch.float32, 8)} <= called_with
 
 
 @pytest.mark.parametrize(
@@ -543,7 +543,7 @@ def test_labels_share_their_features(loss):
     assert model.score(Z, table) == accuracy_score(table, predicted) > 0.5
 
 
-def test_labels_may_be_validated_on_rows_of_their_own():
+def test_labels_may_be_validated_on_given_samples():
     model = classifier().fit(X[:150], labels[:150], X_val=X[150:], y_val=labels[150:])
     assert model.score(X, labels) > 0.5
     with pytest.raises(ValueError, match="y_val must have the columns of y"):
@@ -584,11 +584,9 @@ def test_cross_validation_takes_losses_of_classes(loss, target):
     assert model.cv_score_ > 0.5
 
 
-def test_a_path_in_either_direction_takes_a_loss():
-    for direction in ("dense-to-sparse", "sparse-to-dense"):
-        path = lassonet_path(X, counts, "regression", direction=direction, loss="poisson", **QUICK)
-        assert path[0].n_selected >= 2 and path[-1].n_selected == 0
-    assert lassonet_path(X, grades, "classification", loss="ordinal", **QUICK)[-1].n_selected == 0
+def test_a_path_of_any_loss_goes_from_dense_to_empty():
+    for path in (regressor("poisson").path(X, counts), classifier("ordinal").path(X, grades)):
+        assert path[0].n_selected == D and path[-1].n_selected == 0
 
 
 # What is refused.

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor
 from riata.network.user import build
+from tests.conftest import with_training
 
 D, O = 5, 2  # noqa: E741
 
@@ -266,19 +267,21 @@ def test_anything_but_a_network_is_refused(Estimator, network):
 
 def test_estimators_pass_the_contract_on():
     with pytest.raises(ValueError, match="LayerNorm"):
-        LassoNetRegressor(network=nn.Sequential(nn.Linear(D, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))).fit(X, y)
+        LassoNetRegressor(hidden_dims=nn.Sequential(nn.Linear(D, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))).fit(X, y)
 
 
 def test_dropout_belongs_in_the_module():
     with pytest.raises(ValueError, match=r"put torch.nn.Dropout into the network"):
-        LassoNetRegressor(network=nn.Linear(D, 1), dropout=0.5).fit(X, y)
+        LassoNetRegressor(**with_training(hidden_dims=nn.Linear(D, 1), dropout=0.5)).fit(X, y)
 
 
 def test_a_module_does_not_fit_an_expanded_table_and_a_function_does():
     many, target = np.tile(X, (4, 1)) + np.repeat(np.arange(4), 60)[:, None], np.tile(y, 4)
     with pytest.raises(ValueError, match=r"takes 5 columns, and there are \d+: .* give a function"):
-        LassoNetRegressor(network=nn.Linear(D, 1), preprocessing="piecewise").fit(many, target)
+        LassoNetRegressor(hidden_dims=nn.Linear(D, 1), preprocessing="piecewise").fit(many, target)
     model = LassoNetRegressor(
-        network=nn.Linear, preprocessing="piecewise", n_iters=(20, 2), path_multiplier=2, select=0.0
+        **with_training(
+            hidden_dims=nn.Linear, preprocessing="piecewise", n_iters=(20, 2), path_multiplier=2, select=0.0
+        )
     )
     assert model.fit(many, target)._embedding.n_columns == 3 * D

@@ -21,18 +21,17 @@ from riata import (
     LassoNetRegressor,
     LassoNetRegressorCV,
     StabilitySelector,
-    lassonet_path,
+    plot,
 )
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network.stacked import Network, Weights
 from riata.network.user import build
 from riata.path.grid import Grid
-from riata.path.solve import follow
-from riata.plot import plot_cross_validation
+from riata.path.solve import solve_path
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
-from tests.conftest import gradient_of, start_descent
+from tests.conftest import gradient_of, start_descent, with_training
 
 CPU = torch.device("cpu")
 
@@ -107,7 +106,7 @@ def test_the_layers_of_the_built_in_network_as_a_module_have_the_same_path(diabe
     stopping = Stopping(300, None, 1e-6)
     grid = Grid(seq=(0.02, 0.1, 0.5, 2.0, 20.0))
     one, other = (
-        follow(Solver(problem), weights, grid, stopping, stopping)[0]
+        solve_path(Solver(problem), weights, grid, stopping, stopping)[0]
         for problem, weights in ((built_in, start), (supplied, user_start))
     )
     assert one[-1].n_selected < one[0].n_selected
@@ -128,10 +127,10 @@ def test_the_same_holds_for_estimators(diabetes):
         "path_multiplier": 1.3,
         "n_iters": (200, 10),
     }
-    one = LassoNetRegressor(hidden_dims=(6,), **settings).fit(X, y)
+    one = LassoNetRegressor(**with_training(hidden_dims=(6,), **settings)).fit(X, y)
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)[2])
     module = built_in_as_module(one._network, one._network.init(10, [seed], torch.float64, CPU))
-    other = LassoNetRegressor(network=module, **settings).fit(X, y)
+    other = LassoNetRegressor(**with_training(hidden_dims=module, **settings)).fit(X, y)
     np.testing.assert_allclose(one.path_.lambdas, other.path_.lambdas, rtol=1e-8)
     np.testing.assert_array_equal(one.path_.selected, other.path_.selected)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6)
@@ -177,7 +176,7 @@ def test_replicas_trained_together_equal_each_trained_alone(diabetes, make_probl
     def paths(weights, M, seeds):
         problem = with_user_network(make_problem(X, y, weights=weights, M=M, gamma=1e-3), smooth)
         start = problem.network.init(10, seeds, torch.float64, CPU)
-        return follow(Solver(problem), start, grid, stopping, stopping)
+        return solve_path(Solver(problem), start, grid, stopping, stopping)
 
     together = paths(weights, [1.0, 10.0], [5, 6])
     for r, M in enumerate([1.0, 10.0]):
@@ -220,9 +219,9 @@ def test_without_hierarchy_any_network_gives_the_lasso(diabetes, network):
     X, y = diabetes
     lambdas = (0.05, 0.2, 0.5)
     model = LassoNetRegressor(
-        network=network, M=0, val_size=0, dtype="float64", patience=None, tol=1e-10, n_iters=(20, 1500),
+        **with_training(hidden_dims=network, M=0, val_size=0, dtype="float64", patience=None, tol=1e-10, n_iters=(20, 1500),
         lambda_seq=lambdas, select=lambdas[-1], refit=False, random_state=0,
-    ).fit(X, y)  # fmt: skip
+    )).fit(X, y)  # fmt: skip
     for lambda_ in lambdas:
         lasso = Lasso(alpha=lambda_ / 2, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
         np.testing.assert_allclose(model.at(lambda_=lambda_).coef_ * X.std(0) / y.std(), lasso.coef_, atol=1e-4)
@@ -234,7 +233,7 @@ def test_with_hierarchy_points_are_stationary(diabetes, make_problem):
     solver = Solver(problem)
     start = problem.network.init(6, [1], torch.float64, CPU)
     dense, sparse = Stopping(1000, None, 1e-6), Stopping(30_000, None, 1e-8)
-    path = follow(solver, start, Grid(seq=(0.5, 2.0, 4.0)), dense, sparse)[0]
+    path = solve_path(solver, start, Grid(seq=(0.5, 2.0, 4.0)), dense, sparse)[0]
     assert path[-1].n_selected < path[0].n_selected
     for point in path[1:]:
         rows = torch.zeros(1, 6, problem.network.width, dtype=torch.float64)
@@ -262,14 +261,19 @@ BRIEF = {"path_multiplier": 1.5, "n_iters": (40, 3), "random_state": 0}  # where
 @pytest.mark.parametrize(("network", "batch_size"), [(residual, None), (dropping, 64), (Attention, None)])
 def test_the_columns_that_matter_are_found(network, batch_size):
     settings = QUICK | {"network": network, "batch_size": batch_size, "n_features_to_select": 3, "path_multiplier": 1.3}
-    for model, target in ((LassoNetRegressor(**settings), y), (LassoNetClassifier(**settings), labels)):
+    for model, target in (
+        (LassoNetRegressor(**with_training(**settings)), y),
+        (LassoNetClassifier(**with_training(**settings)), labels),
+    ):
         assert np.flatnonzero(model.fit(X, target).selected_).tolist() == [0, 1, 2]
         assert model.at(lambda_=0).score(X, target) > 0.7
 
 
 def test_columns_are_reconstructed_from_few():
     table = X[:, [0, 1, 2, 0, 1, 2]] + 0.05 * X[:, 6:]
-    model = LassoNetAutoencoder(network=smooth, n_features_to_select=3, n_iters=(300, 20), random_state=0).fit(table)
+    model = LassoNetAutoencoder(
+        **with_training(hidden_dims=smooth, n_features_to_select=3, n_iters=(300, 20), random_state=0)
+    ).fit(table)
     assert sorted(np.flatnonzero(model.selected_) % 3) == [0, 1, 2]
     assert model.score(table) > 0.9
 
@@ -277,7 +281,7 @@ def test_columns_are_reconstructed_from_few():
 def test_frozen_parameters_stay_what_they_are():
     module = made(smooth)
     module[2].requires_grad_(False)
-    model = LassoNetRegressor(network=module, **QUICK).fit(X, y)
+    model = LassoNetRegressor(**with_training(hidden_dims=module, **QUICK)).fit(X, y)
     assert model._network.n_upper == 3  # the first layer's bias
     trained = model.module_.network
     torch.testing.assert_close(trained[2].weight, module[2].weight.double())
@@ -286,7 +290,9 @@ def test_frozen_parameters_stay_what_they_are():
 
 @pytest.mark.parametrize("refit", ["warm", "scratch"])
 def test_a_refit_starts_from_the_module(refit):
-    model = LassoNetRegressor(network=made(residual), refit=refit, n_features_to_select=3, **QUICK).fit(X, y)
+    model = LassoNetRegressor(
+        **with_training(hidden_dims=made(residual), refit=refit, n_features_to_select=3, **QUICK)
+    ).fit(X, y)
     assert model.n_selected_ == 3 and model.point_.loss < 0.1
 
 
@@ -299,8 +305,8 @@ def state(module):
 
 def test_a_fit_in_inference_mode_is_a_fit():
     with torch.inference_mode():
-        model = LassoNetRegressor(network=made(smooth), **QUICK).fit(X, y)
-        twin = LassoNetRegressor(network=smooth, **QUICK).fit(X, y)
+        model = LassoNetRegressor(**with_training(hidden_dims=made(smooth), **QUICK)).fit(X, y)
+        twin = LassoNetRegressor(**with_training(hidden_dims=smooth, **QUICK)).fit(X, y)
     assert model.selected_[:3].all() and twin.selected_[:3].all()
 
 
@@ -312,7 +318,7 @@ def test_two_fits_are_equal_and_leave_the_module_and_the_generators_alone(networ
     fits = []
     for _ in range(2):
         torch.manual_seed(7)
-        fits.append(LassoNetRegressor(network=network, **BRIEF).fit(X, y))
+        fits.append(LassoNetRegressor(**with_training(hidden_dims=network, **BRIEF)).fit(X, y))
         fits[-1].predict(X)
         fits[-1].module_  # noqa: B018
         torch.testing.assert_close(torch.rand(3), expected)
@@ -333,7 +339,7 @@ def test_a_function_draws_other_weights_for_another_seed():
 
 @pytest.mark.parametrize("network", [made(dropping), Attention], ids=["module", "function"])
 def test_fitted_models_are_cloned_copied_and_pickled(network):
-    model = LassoNetRegressor(network=network, **BRIEF).fit(X, y)
+    model = LassoNetRegressor(**with_training(hidden_dims=network, **BRIEF)).fit(X, y)
     expected = model.predict(X)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         np.testing.assert_array_equal(twin.predict(X), expected)
@@ -346,8 +352,8 @@ def test_fitted_models_are_cloned_copied_and_pickled(network):
 def test_a_fitted_model_as_a_module_predicts_what_the_estimator_does(network, preprocessing):
     table = np.column_stack([X, np.ones(len(X)), np.exp(2 * X[:, 5])])  # a constant column and a heavy-tailed one too
     settings = BRIEF | {"network": network, "hidden_dims": (6, 4), "preprocessing": preprocessing}
-    regressor = LassoNetRegressor(**settings).fit(table, y)
-    classifier = LassoNetClassifier(**settings).fit(table, labels)
+    regressor = LassoNetRegressor(**with_training(**settings)).fit(table, y)
+    classifier = LassoNetClassifier(**with_training(**settings)).fit(table, labels)
     for model, expected in (
         (regressor, regressor.predict(table)[:, None]),
         (classifier, classifier.decision_function(table)),
@@ -360,13 +366,13 @@ def test_a_fitted_model_as_a_module_predicts_what_the_estimator_does(network, pr
 
 
 def test_the_exported_network_has_the_class_of_the_module():
-    trained = LassoNetRegressor(network=made(Attention), **BRIEF).fit(X, y).module_.network
+    trained = LassoNetRegressor(**with_training(hidden_dims=made(Attention), **BRIEF)).fit(X, y).module_.network
     assert isinstance(trained, Attention) and isinstance(trained.first, nn.Linear)
     assert not trained.training
 
 
 def test_predictions_in_many_threads_are_those_of_one():
-    model = LassoNetRegressor(network=Attention, **BRIEF).fit(X, y)
+    model = LassoNetRegressor(**with_training(hidden_dims=Attention, **BRIEF)).fit(X, y)
     parts = [X[start : start + 40] for start in range(0, 400, 40)] * 10
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(model.predict, parts))
@@ -378,28 +384,28 @@ def test_predictions_in_many_threads_are_those_of_one():
 
 
 def test_cross_validation_takes_a_network_as_one_candidate():
-    settings = {"cv": 2, "hidden_dims": [(3,), (4,)], "M": [1, 10], "preprocessing": "standard", **QUICK}
-    model = LassoNetClassifierCV(network=smooth, **settings).fit(X, labels)
+    settings = {"cv": 2, "M": [1, 10], "preprocessing": "standard", **QUICK}
+    model = LassoNetClassifierCV(**with_training(hidden_dims=smooth, **settings)).fit(X, labels)
     assert model.selected_[:3].all() and model.cv_score_ > 0.75
-    assert (set(model.cv_results_["hidden_dims"]), model.hidden_dims_) == ({()}, ())
+    assert (set(model.cv_results_["hidden_dims"]), model.hidden_dims_) == ({smooth}, smooth)
     assert set(model.cv_results_["M"]) == {1, 10}
-    assert plot_cross_validation(model).lines
-    model = LassoNetRegressorCV(network=made(smooth), cv=2, **QUICK).fit(X, y)
+    assert plot.cv(model).lines
+    model = LassoNetRegressorCV(**with_training(hidden_dims=made(smooth), cv=2, **QUICK)).fit(X, y)
     assert model.selected_[:2].all()
 
 
-def test_stability_selection_and_the_path_as_a_function_take_a_network():
-    settings = {"network": smooth, "path_multiplier": 1.3, "n_iters": (60, 5)}
+def test_stability_selection_takes_a_network():
+    settings = {"hidden_dims": smooth, "path_multiplier": 1.3, "n_iters": (60, 5)}
     selector = StabilitySelector(
-        LassoNetRegressor(**settings), n_resamples=4, n_features=3, threshold=0.9, random_state=0
+        LassoNetRegressor(**with_training(**settings)), n_resamples=4, n_features=3, threshold=0.9, random_state=0
     )
     assert selector.fit(X, y).selected_[:2].all()
-    for direction in ("dense-to-sparse", "sparse-to-dense"):
-        path = lassonet_path(X, y, "regression", direction=direction, random_state=0, **settings)
-        assert path[0].n_selected > path[-1].n_selected
 
 
 def test_a_given_module_leaves_columns_as_they_are():
     nonlinear = np.square(X[:, 0])
-    one, other = (LassoNetRegressor(network=network, **BRIEF).fit(X, nonlinear) for network in (made(smooth), smooth))
+    one, other = (
+        LassoNetRegressor(**with_training(hidden_dims=network, **BRIEF)).fit(X, nonlinear)
+        for network in (made(smooth), smooth)
+    )
     assert one._embedding.trivial and not other._embedding.trivial

@@ -1,4 +1,4 @@
-"""The adaptive penalty: prices from where the solver starts, the solution for these prices, and what that is good for."""
+"""The adaptive penalty: penalty weights from where the solver starts, the solution for these, and what they improve."""
 
 import numpy as np
 import pytest
@@ -19,37 +19,37 @@ def started(problem, norms):
     return Weights(rows, torch.zeros(1, problem.network.n_upper, dtype=torch.float64))
 
 
-def test_weak_features_are_dear_and_those_outside_cost_what_an_average_one_does(make_problem):
+def test_weak_features_have_larger_penalty_weights_and_those_outside_that_of_an_average_one(make_problem):
     problem = make_problem(np.eye(4), np.ones(4), adaptive=0.5, costs=np.array([1.0, 1.0, 1.0, 3.0]))
     rows = started(problem, [1.0, -4.0, 0.0, 4.0]).rows  # the mean norm of those inside is 3
-    price = problem.lambdas(torch.tensor([2.0], dtype=torch.float64), rows)[0]
-    np.testing.assert_allclose(price, [2 * 3**0.5, 2 * (3 / 4) ** 0.5, 2, 6 * (3 / 4) ** 0.5])
+    lambdas = problem.lambdas(torch.tensor([2.0], dtype=torch.float64), rows)[0]
+    np.testing.assert_allclose(lambdas, [2 * 3**0.5, 2 * (3 / 4) ** 0.5, 2, 6 * (3 / 4) ** 0.5])
 
 
-def test_prices_do_not_depend_on_the_unit_of_the_weights_and_have_limits(make_problem):
+def test_penalty_weights_do_not_depend_on_the_unit_of_the_weights_and_have_limits(make_problem):
     problem = make_problem(np.eye(3), np.ones(3), adaptive=2.0)
     one = torch.ones(1, dtype=torch.float64)
-    prices = [problem.lambdas(one, started(problem, np.array([1e-9, 1.0, 2.0]) * unit).rows) for unit in (1, 1e-6)]
-    np.testing.assert_allclose(*prices)
-    assert 1 < float(prices[0].max()) < 100
+    found = [problem.lambdas(one, started(problem, np.array([1e-9, 1.0, 2.0]) * unit).rows) for unit in (1, 1e-6)]
+    np.testing.assert_allclose(*found)
+    assert 1 < float(found[0].max()) < 100
 
 
-def test_pieces_of_a_feature_have_one_price(make_problem):
+def test_pieces_of_a_feature_have_one_penalty_weight(make_problem):
     problem = make_problem(np.eye(4), np.ones(4), adaptive=0.5, groups=np.array([0, 0, 1, 1]))
-    price = problem.lambdas(torch.ones(1, dtype=torch.float64), started(problem, [3.0, 4.0, 0.0, 1.0]).rows)
-    np.testing.assert_allclose(price[0], [(3 / 5) ** 0.5, 3**0.5])
+    lambdas = problem.lambdas(torch.ones(1, dtype=torch.float64), started(problem, [3.0, 4.0, 0.0, 1.0]).rows)
+    np.testing.assert_allclose(lambdas[0], [(3 / 5) ** 0.5, 3**0.5])
 
 
 @pytest.mark.parametrize("adaptive", [0.5, 1.0])
-def test_without_hierarchy_a_point_is_the_lasso_with_these_prices(diabetes, make_problem, adaptive):
+def test_without_hierarchy_a_point_is_the_lasso_with_these_penalty_weights(diabetes, make_problem, adaptive):
     X, y = diabetes
     problem = make_problem(X, y, M=0.0, hidden=(2,), adaptive=adaptive)
     start = started(problem, np.linspace(0.05, 0.5, 10))
     lambda_ = torch.tensor([0.2], dtype=torch.float64)
     solution = Solver(problem).minimise(start, lambda_, Stopping(20_000, None, 1e-13))
-    price = problem.lambdas(lambda_, start.rows)[0].numpy() / 0.2
-    lasso = Lasso(alpha=0.1, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X / price, y)
-    np.testing.assert_allclose(solution.weights.rows[0, :, 0], lasso.coef_ / price, atol=1e-4)
+    penalty_weights = problem.lambdas(lambda_, start.rows)[0].numpy() / 0.2
+    lasso = Lasso(alpha=0.1, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X / penalty_weights, y)
+    np.testing.assert_allclose(solution.weights.rows[0, :, 0], lasso.coef_ / penalty_weights, atol=1e-4)
 
 
 def test_auto_is_the_penalty_of_the_paper_without_hierarchy_and_adaptive_with_it():

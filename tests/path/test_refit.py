@@ -1,4 +1,4 @@
-"""Refits of points: their features and λ stay, nothing but these counts, and samples are used as they may be."""
+"""Refits of points: they keep features and λ, depend on nothing else, and use only the samples they may use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_refit_keeps_features_and_lambda_and_the_hierarchy(Estimator, target, 
 
 
 @HOW
-def test_columns_without_the_point_do_not_matter_to_the_refit(how):
+def test_columns_that_are_not_selected_do_not_matter_to_the_refit(how):
     found = fitted(refit=how, n_features_to_select=3)
     changed = X.copy()
     changed[:, ~found.selected_] = 99.0
@@ -81,7 +81,7 @@ def test_a_refit_lowers_the_validation_loss_of_a_penalised_point(Estimator, targ
     penalised = found.path_[-1]
     assert penalised.n_selected
     assert found.point_.val_loss < penalised.val_loss
-    assert found.refitted(penalised, how).val_loss == found.point_.val_loss
+    assert found._solved.refit(penalised, how).val_loss == found.point_.val_loss
 
 
 @HOW
@@ -95,7 +95,7 @@ def test_without_a_hierarchy_a_refit_is_least_squares_on_the_selected_columns(ho
 
 
 def test_empty_points_and_false_change_nothing(model):
-    refit = model._refit
+    refit = model._solved.refit
     assert isinstance(refit, Refit)
     empty = model.path_[-1]
     assert empty.n_selected == 0
@@ -180,7 +180,7 @@ def test_a_pickle_holds_the_points_that_were_asked_for_and_no_samples():
     found = fitted()
     found.at(n_features=2)
     back = pickle.loads(pickle.dumps(found))
-    assert back._refit is None
+    assert back._solved.refit is None
     np.testing.assert_array_equal(back.predict(X), found.predict(X))
     np.testing.assert_array_equal(back.at(n_features=2).predict(X), found.at(n_features=2).predict(X))
     with pytest.warns(UserWarning, match="with 1 features was not asked for before the model was pickled") as warned:
@@ -214,7 +214,7 @@ def test_a_deep_copy_refits_like_the_model_itself():
     found = fitted()
     twin = copy.deepcopy(found)
     assert same_weights(twin.at(n_features=2).point_, found.at(n_features=2).point_)
-    assert not hasattr(clone(found), "_refit")
+    assert not hasattr(clone(found), "_solved")
 
 
 def test_another_fit_forgets_the_refits_of_the_last():
@@ -230,10 +230,10 @@ def test_another_fit_forgets_the_refits_of_the_last():
 @BOTH
 @HOW
 def test_the_last_refit_learns_from_the_validation_part_too(Estimator, target, how):
-    """Points compared with each other have not seen it: losses are theirs. The dense point is no exception."""
+    """Points compared with each other have not: losses are theirs. The dense point is no exception."""
     found = fitted(Estimator, target, refit=how)
     for point in (found.path_[0], *several(found.path_)):
-        compared, last = found.refitted(point, how), found.at(lambda_=point.lambda_).point_
+        compared, last = found._solved.refit(point, how), found.at(lambda_=point.lambda_).point_
         for name in ("loss", "val_loss", "val_loss_se"):
             assert getattr(last, name) == getattr(compared, name)
         assert not same_weights(last, compared)
@@ -241,11 +241,11 @@ def test_the_last_refit_learns_from_the_validation_part_too(Estimator, target, h
 
 @pytest.mark.parametrize("lambda_", [0.0, 1.0], ids=["dense", "penalised"])
 def test_samples_given_to_validate_on_are_never_trained_on(lambda_):
-    """With targets that are never met, training on them would be seen in the training loss and in the predictions."""
+    """With targets far from all others, training on them would change the training loss and the predictions."""
     fit, held_out = np.arange(200), np.arange(200, N)
     settings = {**QUICK, "lambda_seq": (1.0,), "select": lambda_, "n_iters": (60, 20), "patience": None, "tol": 0}
     found = LassoNetRegressor(**with_training(**settings)).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out])
-    compared = found.refitted(found.path_[selection.at_lambda(found.path_, lambda_)])
+    compared = found._solved.refit(found.path_[selection.at_lambda(found.path_, lambda_)], "warm")
     assert same_weights(found.point_, compared)
     far = LassoNetRegressor(**with_training(**settings)).fit(X[fit], y[fit], X_val=X[held_out], y_val=y[held_out] + 1e3)
     assert far.predict(X).max() < y.max() + 10
@@ -253,13 +253,13 @@ def test_samples_given_to_validate_on_are_never_trained_on(lambda_):
 
 def test_without_validation_samples_there_is_one_refit():
     found = fitted(val_size=0, lambda_seq=(1.0,), select=1.0)
-    assert same_weights(found.point_, found.refitted(found.path_[-1]))
+    assert same_weights(found.point_, found._solved.refit(found.path_[-1], "warm"))
     assert found.point_.loss < found.path_[-1].loss
 
 
 @BOTH
 @pytest.mark.parametrize("val_size", [0, 0.2])
-def test_samples_of_little_weight_have_little_say_in_a_refit(Estimator, target, val_size):
+def test_samples_of_little_weight_have_little_influence_on_a_refit(Estimator, target, val_size):
     weights = np.where(np.arange(N) < 200, 1.0, 1e-6)
     wrong = np.where(weights < 1, -target if Estimator is LassoNetRegressor else 1 - target, target)
     settings = {**QUICK, "n_features_to_select": 4, "val_size": val_size}
@@ -307,8 +307,8 @@ NOISE = np.random.default_rng(1).normal(size=40)
 NOISE = (NOISE - NOISE.mean()) / NOISE.std(ddof=1)
 
 
-def test_of_points_close_to_the_best_the_one_with_the_fewest_features_is_taken():
-    """Close is within one standard error of the paired difference; noise that all points share says nothing."""
+def test_of_points_close_to_the_best_the_one_with_the_fewest_features_is_selected():
+    """Close is within one standard error of the paired difference; noise that all points share cancels."""
     shared = 10 * NOISE
     level = {64: 1.0, 32: 1.0, 16: 1.0, 8: 1.0, 4: 1.05, 2: 1.5, 1: 1.9, 0: 2.0}
     path = path_of({k: v + shared for k, v in level.items()})
@@ -318,7 +318,7 @@ def test_of_points_close_to_the_best_the_one_with_the_fewest_features_is_taken()
 
 
 def test_a_loss_that_is_too_high_by_chance_does_not_end_the_search():
-    """Losses of refits go up and down: a bad one with 32 features says nothing about 8."""
+    """Losses of refits go up and down: a bad one with 32 features does not rule out 8."""
     path = path_of({k: np.full(40, v) for k, v in {64: 1.0, 32: 1.5, 16: 1.0, 8: 1.0, 4: 1.5, 0: 2.0}.items()})
     assert path[selection.fewest(path)].n_selected == 8
     assert path[selection.fewest(path, lambda point: point)].n_selected == 8
@@ -346,7 +346,7 @@ def test_a_small_share_of_what_the_best_point_explains_may_be_given_up():
 
 
 def test_losses_are_compared_after_the_refit():
-    """Shrinkage makes sparse points look bad: refitted, two features are as good as eight."""
+    """Shrinkage raises the loss of sparse points: refitted, two features are as good as eight."""
     path = path_of({8: np.ones(40), 4: np.full(40, 1.2), 2: np.full(40, 1.5), 1: np.full(40, 1.9), 0: np.full(40, 2.0)})
     better = path_of({8: np.ones(40), 4: np.ones(40), 2: np.ones(40), 1: np.full(40, 1.9), 0: np.full(40, 2.0)})
     assert path[selection.fewest(path)].n_selected == 8
@@ -365,9 +365,9 @@ def test_few_points_are_refitted_to_find_the_fewest_features(enough):
 
 
 @pytest.mark.parametrize("refit", ["warm", "scratch", False])
-def test_the_fit_is_at_the_point_its_rule_chooses(refit):
+def test_the_fit_is_at_the_point_its_rule_selects(refit):
     found = fitted(refit=refit, select="1se")
-    rule = selection.fewest(found.path_, lambda point: found.refitted(point, refit))
+    rule = selection.fewest(found.path_, lambda point: found._solved.refit(point, refit))
     assert found.lambda_ == found.path_[rule].lambda_
     assert found.n_selected_ < D
 

@@ -27,7 +27,7 @@ from riata import (
 )
 from riata.preprocess import categories, expansion
 from riata.preprocess.marginal import measure
-from riata.preprocess.samples import penalty_weights
+from riata.preprocess.penalty import penalty_weights
 from tests.conftest import with_training
 
 N = 240
@@ -119,17 +119,18 @@ def test_without_text_nothing_changes(rng):
 
 
 @BOTH
-def test_a_level_never_seen_counts_as_an_average_row(Estimator, target):
+def test_a_level_unknown_to_fit_counts_as_an_average_sample(Estimator, target):
     model = Estimator(**with_training(**QUICK)).fit(FRAME, target).at(lambda_=0)
-    unseen = FRAME.assign(colour="violet", left=None)
-    assert model.predict(unseen).shape == (N,)
-    answer = model._output(unseen)
-    scaled = model._scaling.apply(model._numbers(unseen), np.float64, embedding=model._embedding)
-    assert np.abs(scaled[:, np.isin(model._embedding.source, [1, 3])]).max() < 1e-12  # the mean of the training rows
-    assert (np.ptp(answer, axis=0) > 0).all()  # by the other columns
+    unknown = FRAME.assign(colour="violet", left=None)
+    assert model.predict(unknown).shape == (N,)
+    output = model._output(unknown)
+    learnt = model._solved.preprocessing
+    inputs = learnt.inputs(model._numbers(unknown), np.float64)
+    assert np.abs(inputs[:, np.isin(learnt.expansion.source, [1, 3])]).max() < 1e-12  # the mean of the training samples
+    assert (np.ptp(output, axis=0) > 0).all()  # by the other columns
 
 
-def test_a_missing_value_is_a_level_if_it_was_seen():
+def test_a_missing_value_is_a_level_if_fit_had_some():
     gaps = FRAME.assign(colour=FRAME["colour"].where(codes > 0))
     model = LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2, refit="warm")).fit(gaps, y)
     filled = LassoNetRegressor(**with_training(**QUICK, n_features_to_select=2, refit="warm")).fit(
@@ -160,14 +161,14 @@ def test_a_single_level_is_a_constant():
     assert model.predict(FRAME).shape == (N,)
 
 
-def test_a_level_that_only_validation_rows_hold_is_an_average_one():
+def test_a_level_that_only_validation_samples_hold_counts_as_an_average_sample():
     model = LassoNetRegressor(**with_training(**QUICK)).fit(
         FRAME[:200], y[:200], X_val=FRAME[200:].assign(noise="new"), y_val=y[200:]
     )
     assert np.isfinite([point.val_loss for point in model.path_]).all()
 
 
-def test_a_row_of_weight_zero_is_not_there():
+def test_a_sample_of_weight_zero_is_ignored():
     more = pd.concat([FRAME, FRAME[:30].assign(colour="violet")], ignore_index=True)
     weights = np.repeat([1.0, 0.0], [N, 30])
     one = LassoNetRegressor(**with_training(**QUICK)).fit(more, np.append(y, y[:30]), sample_weight=weights)
@@ -175,7 +176,7 @@ def test_a_row_of_weight_zero_is_not_there():
     np.testing.assert_array_equal(one.feature_importances_, two.feature_importances_)
 
 
-def test_levels_of_one_row_share_a_code():
+def test_levels_of_a_single_sample_share_a_code():
     column = pd.Series(["a"] * 6 + ["b"] * 5 + ["c", "d", "e"])
     learnt = categories.learn(column.to_frame("x"), "from_dtype")
     assert learnt.encode(column.to_frame("x"))["x"].tolist() == [0] * 6 + [1] * 5 + [2] * 3
@@ -184,7 +185,7 @@ def test_levels_of_one_row_share_a_code():
 
 @pytest.mark.parametrize("factor", [1, 1000, 0.7])
 def test_a_factor_common_to_all_weights_leaves_the_levels_as_they_are(factor):
-    """A level of one row of weight two has two rows; weights of a survey do not make one row many."""
+    """A level of one sample of weight two has two samples; weights of a survey do not make many of one."""
     column = pd.DataFrame({"x": ["a"] * 6 + ["b"] * 5 + ["c", "d", "e"]})
     counted = categories.learn(column, "from_dtype", factor * np.array([1.0] * 12 + [2.0, 1.0]))
     assert counted.encode(column)["x"].tolist() == [0] * 6 + [1] * 5 + [3, 2, 3]
@@ -192,7 +193,7 @@ def test_a_factor_common_to_all_weights_leaves_the_levels_as_they_are(factor):
     assert survey.encode(column)["x"].tolist() == [0] * 6 + [1] * 5 + [2] * 3
 
 
-def test_a_column_that_names_rows_is_refused():
+def test_a_column_that_identifies_samples_is_refused():
     named = FRAME.assign(noise=[f"row {i}" for i in range(N)])
     with pytest.raises(ValueError, match=r"'noise' .* 240 rows.*drop it"):
         LassoNetRegressor(**with_training(**QUICK)).fit(named, y)
@@ -227,7 +228,7 @@ def test_objects_that_are_numbers_stay_numbers(rng):
 
 
 @BOTH
-def test_clones_and_pickles_say_the_same(Estimator, target):
+def test_clones_and_pickles_predict_the_same(Estimator, target):
     model = Estimator(**with_training(**QUICK)).fit(FRAME, target)
     for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(FRAME, target)):
         np.testing.assert_array_equal(model.predict(FRAME), other.predict(FRAME))
@@ -294,7 +295,7 @@ def test_a_module_of_the_fit_needs_numbers():
 
 
 def test_knockoffs_of_categories_are_compared_as_groups(rng):
-    """Six categories of three levels and six numbers are true, four and eight are not; by name or by type."""
+    """Six categories of three levels and six numbers are relevant, four and eight are not; by name or by type."""
     n, levels = 1000, np.array(["red", "green", "blue"])
     codes, numbers = rng.integers(3, size=(n, 10)), rng.normal(size=(n, 14))
     target = np.array([2.0, -1.0, -1.0])[codes[:, :6]].sum(axis=1) + 2 * numbers[:, :6].sum(axis=1) + rng.normal(size=n)
@@ -314,7 +315,7 @@ def test_knockoffs_of_categories_are_compared_as_groups(rng):
 
 
 def table_of_categories(seed, n=150):
-    """``kind`` goes along with ``size``, which is true; ``colour`` is true; ``noise`` is not."""
+    """``kind`` is correlated with ``size``, which is relevant, as is ``colour``; ``noise`` is not."""
     draw = np.random.default_rng(seed)
     size, colour = draw.normal(size=n), draw.integers(3, size=n)
     frame = pd.DataFrame(
@@ -344,7 +345,7 @@ def test_categories_are_permuted_as_they_are():
 
 
 def test_levels_are_drawn_given_the_other_columns():
-    """Of 30 tables, about three have p ≤ 0.1 for a category that says nothing beyond the others; 1 % have nine or more."""
+    """Of 30 tables, about three have p ≤ 0.1 for a category that adds nothing to the others; 1 % have nine or more."""
     small = {"kind": 0, "noise": 0, "colour": 0}
     for seed in range(30):
         (frame, target), (other, other_target) = table_of_categories(seed), table_of_categories(1000 + seed)
@@ -362,7 +363,7 @@ def test_a_group_with_categories_has_no_common_draw():
         holdout_p_values(one_hot_regression(frame, target), frame, target, feature_groups=[0, 0, 1, 2])
 
 
-def test_a_network_of_your_own_sees_a_column_for_each_level():
+def test_a_user_supplied_network_has_an_input_for_each_level():
     widths = []
 
     def network(n_inputs, n_outputs):
@@ -370,12 +371,12 @@ def test_a_network_of_your_own_sees_a_column_for_each_level():
         return nn.Sequential(nn.Linear(n_inputs, 6), nn.Tanh(), nn.Linear(6, n_outputs))
 
     model = LassoNetRegressor(
-        **with_training(**QUICK, hidden_dims=network, preprocessing="standard", n_features_to_select=2)
+        **with_training(**{**QUICK, "hidden_dims": network}, preprocessing="standard", n_features_to_select=2)
     ).fit(FRAME, y)
     assert set(widths) == {1 + 5 + 10 + 1 + 1}
     assert model.get_feature_names_out().tolist() == ["size", "colour"]
     with pytest.raises(ValueError, match="18"):
-        LassoNetRegressor(**with_training(**QUICK, hidden_dims=network(5, 1))).fit(FRAME, y)
+        LassoNetRegressor(**with_training(**{**QUICK, "hidden_dims": network(5, 1)})).fit(FRAME, y)
 
 
 def test_an_auto_encoder_needs_numbers():
@@ -383,19 +384,18 @@ def test_an_auto_encoder_needs_numbers():
         LassoNetAutoencoder(hidden_dims=(4,)).fit(FRAME)
 
 
-def test_noise_of_many_levels_shows_no_effect_and_levels_in_any_order_do(rng):
+def test_noise_of_many_levels_has_no_association_and_effects_of_levels_in_any_order_have_one(rng):
     table = np.column_stack([rng.integers(0, 60, N), codes]).astype(float)
-    seen = measure(table, y[:, None], np.ones(N), np.array([60, 5]))
-    assert seen.chance[0] > 0.01
-    assert seen.chance[1] < 1e-6
-    assert not seen.bent.any()
-    again = measure(
-        np.column_stack([table[:, 0], np.roll(np.arange(5), 2)[codes]]), y[:, None], np.ones(N), np.array([60, 5])
-    )
-    np.testing.assert_allclose(again.chance, seen.chance)
+    found = measure(table, y[:, None], np.ones(N), np.array([60, 5]))
+    assert found.p_values[0] > 0.01
+    assert found.p_values[1] < 1e-6
+    assert not found.nonlinear.any()
+    table[:, 1] = np.roll(np.arange(5), 2)[codes]
+    reordered = measure(table, y[:, None], np.ones(N), np.array([60, 5]))
+    np.testing.assert_allclose(reordered.p_values, found.p_values)
 
 
-def test_rare_levels_hardly_count():
+def test_rare_levels_hardly_add_to_the_size_of_a_feature():
     even = (np.arange(N) % 5)[:, None].astype(float)
     rare = np.where(np.arange(N) < 10, np.arange(N) % 5, np.arange(N) % 2)[:, None].astype(float)
     counted = [expansion.learn(x, np.ones(N), 1, np.array([5])).size[0] for x in (even, rare)]
@@ -406,16 +406,15 @@ def test_rare_levels_hardly_count():
 def test_noise_of_many_levels_has_a_larger_penalty_weight_than_an_effect_of_many_levels(rng):
     table = np.column_stack([np.arange(N) % 2, np.arange(N) % 40, codes, rng.normal(size=N)]).astype(float)
     n_levels = np.array([2, 40, 5, 0])
-    embedded = expansion.learn(table, np.ones(N), 1, n_levels)
-    size = embedded.size
+    size = expansion.learn(table, np.ones(N), 1, n_levels).size
     np.testing.assert_allclose(size[[0, 1, 3]], [1, 40, 1], rtol=1e-12)
-    seen = penalty_weights(size, measure(table, y[:, None], np.ones(N), n_levels))
-    assert seen[2] == np.sqrt(size[2])  # a clear effect
-    assert 40 < seen[1] <= 2 * 40 * (1 + 1e-9)
+    weights = penalty_weights(size, measure(table, y[:, None], np.ones(N), n_levels))
+    assert weights[2] == np.sqrt(size[2])  # a clear association
+    assert 40 < weights[1] <= 2 * 40 * (1 + 1e-9)
 
 
 @BOTH
-def test_noise_of_many_levels_does_not_pass_for_an_effect(Estimator, target, rng):
+def test_noise_of_many_levels_does_not_rank_above_an_effect(Estimator, target, rng):
     noise = {f"noise {j}": rng.integers(0, 60, size=N).astype(str) for j in range(3)}
     model = Estimator(**with_training(**{**QUICK, "hidden_dims": (20,)})).fit(FRAME.assign(**noise), target)
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}

@@ -1,4 +1,4 @@
-"""Columns made into inputs: pieces of a column, how they stay together, heavy tails, and what all that is good for."""
+"""Columns become inputs: piecewise-linear expansion, groups of pieces, heavy tails, and what they improve."""
 
 import numpy as np
 import pytest
@@ -20,16 +20,16 @@ def expanded(table, pieces, weights=None):
     return learnt, learnt.apply(table, np.arange(learnt.n_columns))
 
 
-def test_pieces_of_a_column_add_up_to_any_function_that_bends_at_the_knots():
+def test_pieces_of_a_column_add_up_to_any_function_with_kinks_at_the_knots():
     learnt, Z = expanded(X[:, :1], 4)
     knots = learnt.low[1:]
-    bent = np.interp(X[:, 0], [X[:, 0].min(), *knots, X[:, 0].max()], [3, -1, 4, 1, 5])
+    kinked = np.interp(X[:, 0], [X[:, 0].min(), *knots, X[:, 0].max()], [3, -1, 4, 1, 5])
     design = np.column_stack([ones, Z])
-    fitted = design @ np.linalg.lstsq(design, bent, rcond=None)[0]
-    np.testing.assert_allclose(fitted, bent, atol=1e-9)
+    fitted = design @ np.linalg.lstsq(design, kinked, rcond=None)[0]
+    np.testing.assert_allclose(fitted, kinked, atol=1e-9)
 
 
-def test_beyond_the_knots_the_outer_pieces_go_on_and_the_inner_ones_rest():
+def test_beyond_the_knots_the_outer_pieces_are_linear_and_the_inner_ones_constant():
     learnt, _ = expanded(X[:, :1], 3)
     far = learnt.apply(np.array([[-10.0], [10.0]]), np.arange(3))
     assert far[0, 0] < -1
@@ -38,13 +38,13 @@ def test_beyond_the_knots_the_outer_pieces_go_on_and_the_inner_ones_rest():
     assert (far[1, :2] == 1).all()
 
 
-def test_each_piece_has_its_share_of_the_rows():
+def test_pieces_hold_equal_shares_of_the_samples():
     _, Z = expanded(X, 4)
     inside = ((Z > 0) & (Z < 1)).reshape(N, D, 4).sum(0)
     assert (np.abs(inside - N / 4) <= 2).all()
 
 
-def test_a_row_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all(rng):
+def test_a_sample_of_weight_two_counts_as_two_and_one_of_weight_zero_not_at_all(rng):
     weights = rng.integers(0, 3, size=N).astype(float)
     one, _ = expanded(X, 5, weights)
     two, _ = expanded(np.repeat(X, weights.astype(int), axis=0), 5)
@@ -70,7 +70,7 @@ def test_large_offsets_lose_nothing():
 
 
 @pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor])
-def test_masks_and_importances_speak_of_the_columns_given(Estimator):
+def test_masks_and_importances_are_those_of_the_columns_given(Estimator):
     target = (np.abs(X[:, 0]) + X[:, 1] > 0.5).astype(int)
     model = Estimator(**with_training(**QUICK, preprocessing="piecewise")).fit(X, target)
     assert model.path_.selected.shape[1] == len(model.feature_importances_) == D
@@ -120,7 +120,7 @@ def test_the_slope_of_an_expanded_column_is_the_average_over_its_pieces(table):
         **with_training(**QUICK, M=0, preprocessing="piecewise", select=0.0, val_size=0, dtype="float64")
     )
     model.fit(table, target)
-    learnt = model._embedding
+    learnt = model._solved.preprocessing.expansion
     assert (learnt.n_pieces > 1).all()
     for j in range(D):
         low, width = (part[learnt.source == j] for part in (learnt.low, learnt.width))
@@ -164,11 +164,11 @@ def test_an_unknown_preprocessing_is_refused(wrong):
 def made_of(table, target, **params):
     """Return how the columns of a table became inputs, and these inputs."""
     model = LassoNetRegressor(**with_training(**{**QUICK, "select": 0.0, "refit": False, **params})).fit(table, target)
-    learnt = model._embedding
-    return learnt, model._scaling.apply(table, np.float64, embedding=learnt)
+    learnt = model._solved.preprocessing
+    return learnt.expansion, learnt.inputs(table, np.float64)
 
 
-def test_auto_leaves_straight_columns_alone_where_samples_are_few():
+def test_auto_expands_only_nonlinear_columns_where_samples_are_few():
     Z, target = wide(), X @ np.arange(D) + np.sin(X[:, 1])
     learnt, _ = made_of(Z, target, val_size=0)
     assert learnt.trivial
@@ -188,7 +188,7 @@ def test_piecewise_expands_all_columns_into_as_many_pieces_as_samples_afford():
     assert (learnt.n_pieces == expansion.affordable_pieces(int(0.8 * N))).all()
 
 
-def test_columns_may_have_numbers_of_pieces_of_their_own():
+def test_columns_may_have_different_numbers_of_pieces():
     several = np.array([1, 2, 3, 4, 5, 6])
     learnt, Z = expanded(X, several)
     assert learnt.n_pieces.tolist() == several.tolist()
@@ -205,8 +205,9 @@ def test_standard_is_the_plain_standardisation_of_the_training_samples():
 
 def test_none_leaves_columns_and_target_as_they_are():
     model = LassoNetRegressor(**with_training(**QUICK, preprocessing=None, select=0.0)).fit(7 * X, 3 * X[:, 0] + 5)
-    np.testing.assert_array_equal(model._scaling.apply(7 * X, np.float64, embedding=model._embedding), 7 * X)
-    assert (model._target_scaling.scale == 1).all() and (model._target_scaling.center == 0).all()
+    np.testing.assert_array_equal(model._solved.preprocessing.inputs(7 * X, np.float64), 7 * X)
+    target_scaling = model._solved.target_scaling
+    assert (target_scaling.scale == 1).all() and (target_scaling.center == 0).all()
 
 
 def test_a_module_of_a_fixed_width_gets_the_columns_of_standard():
@@ -217,7 +218,7 @@ def test_a_module_of_a_fixed_width_gets_the_columns_of_standard():
         for p in network.parameters():
             nn.init.constant_(p, 0.1)
         return LassoNetRegressor(
-            **with_training(**QUICK, hidden_dims=network, preprocessing=preprocessing, select=0.0)
+            **with_training(**{**QUICK, "hidden_dims": network}, preprocessing=preprocessing, select=0.0)
         ).fit(X, target)
 
     np.testing.assert_array_equal(fitted("auto").predict(X), fitted("standard").predict(X))
@@ -293,7 +294,7 @@ def test_codes_of_categories_are_not_tamed():
 def test_values_far_off_are_taken_for_the_limit():
     target = X[:, 0] + X[:, 1]
     model = LassoNetRegressor(**with_training(**QUICK, select=0.0)).fit(wide(), target)
-    assert model._scaling.limit == scaling.LIMIT
+    assert model._solved.preprocessing.scaling.limit == scaling.LIMIT
     far, farther = wide(), wide()
     far[:, 0], farther[:, 0] = 1e3, 1e9
     np.testing.assert_array_equal(model.predict(far), model.predict(farther))
@@ -326,11 +327,11 @@ def test_a_ring_is_found_with_pieces_and_missed_without():
     assert set(np.argsort(-without.feature_importances_)[:2]) != {3, 7}
 
 
-def test_a_weak_bent_column_does_not_pass_for_a_strong_one():
-    """Its pieces would be six cheap columns if they did not have to be paid for."""
-    own = np.random.default_rng(1)  # the same table whichever tests ran before
-    table = own.normal(size=(600, 12))
-    y = table[:, 0] + table[:, 1] + table[:, 2] + 0.4 * np.abs(table[:, 3]) + 0.2 * own.normal(size=600)
+def test_a_weak_nonlinear_column_does_not_rank_above_strong_linear_ones():
+    """Its six pieces would have the penalty of a single column each if their number did not raise it."""
+    draw = np.random.default_rng(1)  # the same table whichever tests ran before
+    table = draw.normal(size=(600, 12))
+    y = table[:, 0] + table[:, 1] + table[:, 2] + 0.4 * np.abs(table[:, 3]) + 0.2 * draw.normal(size=600)
     for seed in range(3):
         model = LassoNetRegressor((10,), random_state=seed).fit(table, y)
         order = np.argsort(-model.feature_importances_)

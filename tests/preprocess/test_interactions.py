@@ -17,8 +17,8 @@ from riata.preprocess.interactions.residuals import Target
 def screened(X, y, weights=None, n_levels=None, **how):
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float).reshape(len(X), -1)
     weights = np.ones(len(X)) if weights is None else weights
-    chance = marginal.measure(X, y, weights, n_levels).p_values
-    return interactions.screen(X, y, weights, chance, n_levels, **how)
+    p_values = marginal.measure(X, y, weights, n_levels).p_values
+    return interactions.screen(X, y, weights, p_values, n_levels, **how)
 
 
 def found(*given, **how):
@@ -85,7 +85,7 @@ def test_missing_values_leave_the_pair():
     assert found(X, y) == [(3, 7)]
 
 
-def test_what_a_strong_interaction_hides_is_found_once_that_is_taken_off():
+def test_what_a_strong_interaction_hides_is_found_once_that_is_subtracted():
     X = uniform(700, 60, seed=3)
     y = (X[:, 3] * X[:, 7] > 0) | ring(X[:, [0, 0, 0, 20, 0, 0, 0, 40]])
     assert set(found(X, y)) == {(3, 7), (20, 40)}
@@ -130,12 +130,12 @@ def case():
     return X, (X[:, 3] * X[:, 7] > 0) & (X[:, 5] > -0.5)
 
 
-def test_any_increasing_function_of_a_column_says_the_same():
+def test_any_increasing_function_of_a_column_gives_the_same_result():
     X, y = case()
-    plain, bent = screened(X, y), screened(np.exp(5 * X), y)
-    np.testing.assert_array_equal(plain.features, bent.features)
-    # The additive model that is taken off sees the columns themselves.
-    np.testing.assert_allclose(plain.statistic, bent.statistic, rtol=0.1)
+    plain, skewed = screened(X, y), screened(np.exp(5 * X), y)
+    np.testing.assert_array_equal(plain.features, skewed.features)
+    # The additive model that is subtracted takes the columns themselves.
+    np.testing.assert_allclose(plain.statistic, skewed.statistic, rtol=0.1)
 
 
 def test_the_order_of_columns_does_not_matter_so_a_column_and_its_knockoff_swap_statistics():
@@ -179,13 +179,13 @@ def test_the_tail_is_that_of_a_binomial(mean):
 def test_the_tail_is_normal_for_many_small_terms():
     rng = np.random.default_rng(0)
     x, mean = rng.uniform(-1, 1, 20_000), np.full(20_000, 0.5)
-    spread = np.sqrt(np.sum(np.square(x)) / 4)
+    deviation = np.sqrt(np.sum(np.square(x)) / 4)
     for z in (1.0, 3.0, 5.0):
-        assert statistics.tail(x, mean, np.ones(len(x)), z * spread) == pytest.approx(norm.sf(z), rel=0.02)
+        assert statistics.tail(x, mean, np.ones(len(x)), z * deviation) == pytest.approx(norm.sf(z), rel=0.02)
 
 
 def grid_p_values(residual, mean=None, n_tables=300):
-    """P-values of the cells of two features that have nothing to do with the residual that is drawn for each table."""
+    """P-values of the cells of two features that are independent of the residual that is drawn for each table."""
     found = []
     for seed in range(n_tables):
         rng = np.random.default_rng(seed)
@@ -198,7 +198,7 @@ def grid_p_values(residual, mean=None, n_tables=300):
 NULLS = {
     "normal": (lambda rng, i, j: rng.standard_normal(400), None),
     "main effects": (lambda rng, i, j: rng.standard_normal(400) + 0.3 * i - 0.2 * j, None),
-    "spread of its own in each cell": (lambda rng, i, j: rng.standard_normal(400) * np.where(i == j, 2, 0.5), None),
+    "another variance in each cell": (lambda rng, i, j: rng.standard_normal(400) * np.where(i == j, 2, 0.5), None),
     "rare class": (lambda rng, i, j: (rng.random(400) < 0.1) - 0.1, 0.1),
 }
 
@@ -210,7 +210,7 @@ def test_p_values_of_cells_are_not_too_small(kind):
         assert (p_values <= level).sum() <= binom.isf(1e-3, len(p_values), level)
 
 
-def test_cells_show_what_no_product_does():
+def test_cells_find_interactions_that_no_product_does():
     X = uniform(800, 2)
     y = (np.floor(6 * (X[:, 0] + 1) / 2) + np.floor(6 * (X[:, 1] + 1) / 2)) % 2  # a board of 36 squares
     target = Target(y - 0.5, np.full(800, 0.5))
@@ -238,7 +238,7 @@ def test_an_xor_among_many_columns_is_selected_with_pairs_and_not_without(wide):
     assert not plain.selected_[[3, 7]].all()
 
 
-def test_results_say_which_features_interact_and_what_was_tested(wide):
+def test_results_name_the_features_that_interact_and_what_was_tested(wide):
     X = pd.DataFrame(wide[0][:, :40]).add_prefix("x")
     model = LassoNetClassifier(random_state=0).fit(X, wide[1])
     frame = model.interactions_
@@ -264,7 +264,7 @@ def test_too_many_pairs_are_tested_only_if_asked(monkeypatch):
     assert fits["auto"].screening_.endswith("10 features have too many pairs")
 
 
-def test_pairs_are_not_tested_where_too_many_main_effects_would_pass_for_them():
+def test_pairs_are_not_tested_where_too_many_main_effects_would_be_mistaken_for_them():
     X = uniform(400, 30)
     y = X[:, :20].sum(axis=1)
     model = LassoNetRegressor(random_state=0).fit(X, y)

@@ -17,7 +17,7 @@ from riata.solver.descent import Descent
 from riata.solver.kernels import plain
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
-from tests.conftest import start_descent
+from tests.conftest import start_descent, with_training
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -107,7 +107,9 @@ def test_the_kernel_agrees_with_the_operator(make_problem, M, K, o):
 def test_a_path_on_the_device_equals_that_on_the_host():
     X, y = load_diabetes(return_X_y=True)
     on_host, on_device = (
-        LassoNetRegressor((5,), lambda_seq=(0.1, 0.5, 1.0), dtype="float64", device=device, random_state=0).fit(X, y)
+        LassoNetRegressor(
+            (5,), **with_training(lambda_seq=(0.1, 0.5, 1.0), dtype="float64", device=device, random_state=0)
+        ).fit(X, y)
         for device in ("cpu", "cuda")
     )
     for a, b in zip(on_host.path_, on_device.path_, strict=True):
@@ -120,7 +122,10 @@ def test_batches_and_dropout_repeat_from_the_seed(dropout):
     X, y = load_diabetes(return_X_y=True)
     one, other = (
         LassoNetRegressor(
-            (8,), batch_size=64, dropout=dropout, path_multiplier=1.5, n_iters=(30, 5), device="cuda", random_state=0
+            (8,),
+            **with_training(
+                batch_size=64, dropout=dropout, path_multiplier=1.5, n_iters=(30, 5), device="cuda", random_state=0
+            ),
         ).fit(X, y)
         for _ in range(2)
     )
@@ -134,7 +139,10 @@ def test_a_table_is_completed_on_the_device_as_well_as_on_the_host():
     gaps = np.where(rng.random(X.shape) < 0.2, np.nan, X)
     errors = [
         np.square(
-            LassoNetImputer((16, 16), n_iters=(150, 5), device=device, random_state=0).fit_transform(gaps) - X
+            LassoNetImputer((16, 16), **with_training(n_iters=(150, 5), device=device, random_state=0)).fit_transform(
+                gaps
+            )
+            - X
         ).mean()
         for device in ("cpu", "cuda")  # other entries are hidden: each device draws its own numbers
     ]
@@ -145,7 +153,10 @@ def test_columns_without_a_target_are_the_same_on_the_device():
     X = load_diabetes().data
     on_host, on_device = (
         LassoNetAutoencoder(
-            (5,), lambda_seq=(0.02, 0.05, 0.1), n_iters=(100, 20), dtype="float64", device=device, random_state=0
+            (5,),
+            **with_training(
+                lambda_seq=(0.02, 0.05, 0.1), n_iters=(100, 20), dtype="float64", device=device, random_state=0
+            ),
         ).fit(X)
         for device in ("cpu", "cuda")
     )

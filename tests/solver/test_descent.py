@@ -10,7 +10,7 @@ import torch
 
 from riata.network.stacked import Network, Pass, Weights
 from riata.path.grid import Grid
-from riata.path.solve import follow
+from riata.path.solve import solve_path
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
@@ -101,7 +101,7 @@ def test_validation_samples_that_no_rule_monitors_change_nothing(validated):
     stopping = Stopping(200, None, 1e-6)
     start = validated.network.init(6, [0], torch.float64, CPU)
     with_them, without = (
-        follow(Solver(problem), start, Grid(seq=(0.05, 0.2, 0.5)), stopping, stopping)[0]
+        solve_path(Solver(problem), start, Grid(seq=(0.05, 0.2, 0.5)), stopping, stopping)[0]
         for problem in (validated, unvalidated)
     )
     for a, b in zip(with_them, without, strict=True):

@@ -8,10 +8,10 @@ import torch
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
-from riata import LassoNetClassifier, LassoNetRegressor, lassonet_path
+from riata import LassoNetClassifier, LassoNetRegressor
 from riata.network.stacked import Weights
 from riata.path.grid import Grid
-from riata.path.solve import follow
+from riata.path.solve import solve_path
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
 from tests.conftest import gradient_of, standardised
@@ -46,19 +46,6 @@ def test_without_hierarchy_one_target_gives_the_lasso(diabetes):
         lasso = Lasso(alpha=lambda_ / 2, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
         np.testing.assert_allclose(coef[0], lasso.coef_, atol=1e-3)
         assert ((coef[0] != 0) == (lasso.coef_ != 0)).all()
-
-
-def test_without_hierarchy_it_does_not_matter_which_end_a_path_begins_at(diabetes):
-    # The problem is convex: each λ has one solution, whatever the start.
-    settings = {**EXACT, "n_iters": 3000, "lambda_seq": (0.05, 0.2, 0.5, 0.9), "select": 0.9}
-    down, up = (
-        lassonet_path(*diabetes, "regression", direction=direction, **settings)
-        for direction in ("dense-to-sparse", "sparse-to-dense")
-    )
-    assert up.lambdas.tolist() == down.lambdas.tolist() == [0, *settings["lambda_seq"]]
-    for point, other in zip(down, up, strict=True):
-        assert (point.selected == other.selected).all()
-        np.testing.assert_allclose(point.weights.skip, other.weights.skip, atol=1e-3)
 
 
 def test_without_hierarchy_two_targets_give_the_multitask_lasso(diabetes):
@@ -101,7 +88,7 @@ def exact_path(diabetes, make_problem):
     solver = Solver(problem)
     start = problem.network.init(6, [1], torch.float64, torch.device("cpu"))
     stopping = Stopping(100_000, None, 1e-8)
-    path = follow(solver, start, Grid(seq=(0.1, 0.5, 2.0, 4.0)), stopping, stopping)[0]
+    path = solve_path(solver, start, Grid(seq=(0.1, 0.5, 2.0, 4.0)), stopping, stopping)[0]
     return solver, path
 
 
@@ -142,7 +129,7 @@ def test_leaving_dropped_features_out_of_the_arithmetic_changes_nothing(diabetes
     start = problem.network.init(10, [0], torch.float64, torch.device("cpu"))
     stopping = Stopping(4000, None, 1e-9)
     with_it, without = (
-        follow(Solver(problem, active_set=active), start, Grid(seq=(0.05, 0.2, 0.5, 0.9)), stopping, stopping)[0]
+        solve_path(Solver(problem, active_set=active), start, Grid(seq=(0.05, 0.2, 0.5, 0.9)), stopping, stopping)[0]
         for active in (True, False)
     )
     for a, b in zip(with_it, without, strict=True):
@@ -163,13 +150,3 @@ def test_a_dropped_feature_comes_back_when_it_should(make_problem):
     solution = solver.minimise(solver.feasible(start), lambda_, Stopping(5000, None, 0.0))
     assert problem.selected(solution.weights.rows)[0, 0]
     assert float(solution.weights.rows[0, 0, 0]) == pytest.approx(3.0, abs=0.1)
-
-
-def test_a_path_from_sparse_to_dense_visits_the_same_lambdas_and_begins_without_features(diabetes):
-    settings = {"hidden_dims": (5,), "path_multiplier": 1.2, "random_state": 0}
-    down = lassonet_path(*diabetes, "regression", **settings)
-    up = lassonet_path(*diabetes, "regression", direction="sparse-to-dense", **settings)
-    np.testing.assert_array_equal(up.lambdas, down.lambdas)
-    assert up[-1].n_selected == 0 and up[0].n_selected > 0
-    # From the dense model features stay where the empty model has no reason to take them in.
-    assert all(point.n_selected >= other.n_selected for point, other in zip(down[-5:], up[-5:], strict=True))

@@ -12,7 +12,7 @@ from torch.nn import functional
 from riata.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
 from riata.network.stacked import Network, Pass, Weights
 from riata.path.grid import Grid
-from riata.path.solve import follow
+from riata.path.solve import solve_path
 from riata.solver.descent import Descent
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
@@ -25,7 +25,7 @@ GRID = Grid(seq=(0.02, 0.1, 0.3, 0.8))
 
 def paths(problem, seeds):
     start = problem.network.init(problem.X.shape[1], seeds, torch.float64, CPU)
-    return follow(Solver(problem), start, GRID, STOPPING, STOPPING)
+    return solve_path(Solver(problem), start, GRID, STOPPING, STOPPING)
 
 
 def assert_same_path(one, other):

@@ -11,8 +11,9 @@ from sklearn.datasets import load_breast_cancer
 
 import riata
 from riata.cli.filling import impute
-from riata.cli.output import Job, Quiet, Seed, at_most, make_folder, say, telling_errors, write
-from riata.cli.selecting import AtMost, Out, run, select
+from riata.cli.options import Job, K, OutFolder, Quiet, Seed, check_k
+from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.selecting import run, select
 from riata.files import Source, encode, prepare
 
 __all__ = ["app", "main"]
@@ -29,9 +30,6 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; the entry point of the ``riata`` command."""
     app(prog_name="riata")
-
-
-_DATA = "the breast-cancer data of scikit-learn and 30 columns of noise"
 
 
 def _version(asked: bool) -> None:
@@ -54,16 +52,17 @@ app.command()(impute)
 
 
 @app.command()
-def demo(k: AtMost = 5, out: Out = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
+def demo(k: K = 5, out: OutFolder = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
     """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
-    with telling_errors():
-        job = Job(out, seed, at_most(k, 60, "features"), quiet=quiet)
+    with reporting_errors():
+        job = Job(out, seed, check_k(k, 60, "features"), quiet=quiet)
         data = load_breast_cancer(as_frame=True)
         noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
         frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})
         frame["diagnosis"] = data.target_names[data.target]
         make_folder(out)
         write(out, {"data.csv": encode(frame, out / "data.csv")})
-        names = run(prepare(Source(frame, ".", _DATA), "diagnosis"), job, "data.csv")
-        picked = sum(name.startswith("noise_") for name in names)
-        say(job.console, f"{picked} of the {len(names)} selected features are among the 30 columns of noise.")
+        source = Source(frame, ".", "the breast-cancer data of scikit-learn and 30 columns of noise")
+        names = run(prepare(source, "diagnosis"), job, "data.csv")
+        n_noise = sum(name.startswith("noise_") for name in names)
+        print_text(job.console, f"{n_noise} of the {len(names)} selected features are among the 30 columns of noise.")

@@ -1,4 +1,4 @@
-"""What the columns of a file hold, and what is done about each, told before any training."""
+"""What the columns of a file hold, and how each is used, printed before any training."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from riata.cli.output import say
+from riata.cli.output import print_text
 from riata.files import Column, Table, counted
-
-_SHOWN = 20  # columns of a file that are all listed
-_REMARKS = 30  # columns with something to say about them
 
 
 def show_columns(console: Console, table: Table, file: str) -> None:
-    """Print one row for each column, or for those that something is to be said of where there are many."""
+    """Print one row for each of up to 20 columns; of more, for the first 30 that are no plain features."""
     n, d = len(table.y), sum(column.used for column in table.columns)
-    how = f" ({table.how})" if table.how else ""
-    say(console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {table.target!r}")
-    listed = list(table.columns)
-    if len(listed) > _SHOWN:
-        listed = [column for column in listed if column.remarkable]
+    how = f" ({table.file_format})" if table.file_format else ""
+    print_text(
+        console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {table.target!r}"
+    )
+    many = len(table.columns) > 20
+    listed = [column for column in table.columns if column.has_remarks][:30] if many else list(table.columns)
     printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)
-    for column in listed[:_REMARKS]:
+    for column in listed:
         printed.add_row(*(Text(part) for part in (column.name, column.kind, column.holds, column.use)))
     if listed:
         console.print(printed, "", sep="\n")
-    rest = [column for column in table.columns if column not in listed[:_REMARKS]]
+    rest = [column for column in table.columns if column not in listed]
     if rest:
-        say(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")
-    say(console, f"Features: {d} of {len(table.columns)} columns. To overrule: --categorical, --numeric, --dates,")
-    say(console, "--drop COL, and --na TEXT for cells that stand for missing values.\n")
+        print_text(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")
+    print_text(
+        console, f"Features: {d} of {len(table.columns)} columns. To overrule: --categorical, --numeric, --dates,"
+    )
+    print_text(console, "--drop COL, and --na TEXT for cells that stand for missing values.\n")
 
 
 def _by_kind(columns: Sequence[Column]) -> str:

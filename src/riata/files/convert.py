@@ -24,13 +24,13 @@ _GROUPED = {  # three digits between separators of thousands
     ".": re.compile(rf"[+-]?\d{{1,3}}([,'{_SPACES}]\d{{3}})+(\.\d*)?"),
     ",": re.compile(rf"[+-]?\d{{1,3}}([.'{_SPACES}]\d{{3}})+(,\d*)?"),
 }
-# Numbers in which one sign can only stand before decimals, or the other only between thousands; 1,234 says nothing.
+# Numbers in which one sign can only be the decimal sign, or the other only separate thousands; 1,234 is ambiguous.
 _CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}|\d+,(\d{1,2}|\d{4,})|(0|\d{4,}),\d+)")
 _CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d+\.(\d{1,2}|\d{4,})|(0|\d{4,})\.\d+)")
 
 
 def decimal_of(cells: Sequence[str]) -> str:
-    """Say whether the numbers among some cells have a decimal comma or a point, which is the answer where nothing tells."""
+    """Return the decimal sign of the numbers among some cells, comma or point; the point where all are ambiguous."""
     commas, points = (sum(bool(p.fullmatch(_bare(cell))) for cell in cells) for p in (_CLEAR_COMMA, _CLEAR_POINT))
     return "," if commas > points else "."
 
@@ -39,13 +39,13 @@ def to_numbers(cells: Sequence[str], decimal: str) -> Floats:
     """Return the number that each cell holds, NaN where it holds none.
 
     ``1,234.5`` and ``1 234.5`` have separators of thousands; with a decimal comma ``1.234,5`` has. Currencies around the
-    number, and a per cent sign behind it, are passed over; ``(5)`` is −5.
+    number, and a per cent sign behind it, are ignored; ``(5)`` is −5.
     """
     return np.array([_number(_bare(cell), decimal) for cell in cells], dtype=np.float64)
 
 
 def unit_of(cell: str) -> str:
-    """Return what stands behind the number of a cell, ``mg`` in ``12 mg``; nothing where it is no number with a unit."""
+    """Return the unit behind the number of a cell, ``mg`` in ``12 mg``; ``""`` where it is no number with a unit."""
     match = _UNIT.fullmatch(_signed(cell))
     return match[2] if match else ""
 
@@ -81,12 +81,11 @@ _MONTHS = {
         ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
     )
 }
-_CENTURY = 69  # two digits of a year above this are in the last century, as in POSIX
 
 
 @dataclass(frozen=True, eq=False)
 class Dates:
-    """What cells say as dates: the moments, in UTC where a zone is given, and how day and month were told apart."""
+    """Dates that cells hold, in UTC where a zone is given, and how day and month were told apart."""
 
     values: pd.DatetimeIndex  # NaT where a cell holds no date
     remark: str = ""
@@ -107,7 +106,7 @@ def to_dates(cells: Sequence[str], *, digits: bool = False) -> Dates:
 
 
 def _order(matches: Sequence[re.Match[str]]) -> tuple[bool, str]:
-    """Tell from all dates such as 3/4/2026 whether the day comes first; a month has no more than 12."""
+    """Return whether the day comes first in dates such as 3/4/2026, and a remark where no day is above 12."""
     if not matches:
         return False, ""
     first, second = (max(int(match[i]) for match in matches) for i in (1, 3))
@@ -115,7 +114,10 @@ def _order(matches: Sequence[re.Match[str]]) -> tuple[bool, str]:
         return first > 12, ""
     day_first = matches[0][2] == "."
     example = matches[0][0].split(" ")[0]
-    return day_first, f"the {'day' if day_first else 'month'} comes first, as in {example}, by custom: nothing tells"
+    return (
+        day_first,
+        f"the {'day' if day_first else 'month'} comes first, as in {example}, by custom: the dates are ambiguous",
+    )
 
 
 def _iso(cell: str, *, day_first: bool, digits: bool) -> str | None:
@@ -146,7 +148,7 @@ def _joined(year: str, month: str | None, day: str, time: str | None, zone: str 
     if month is None:
         return None
     if len(year) == 2:
-        year = ("19" if int(year) >= _CENTURY else "20") + year
+        year = ("19" if int(year) >= 69 else "20") + year  # as in POSIX
     if time is not None and zone is not None and zone.upper() in ("AM", "PM"):
         hour, _, rest = time.partition(":")
         time, zone = f"{int(hour) % 12 + 12 * (zone.upper() == 'PM')}:{rest}", None

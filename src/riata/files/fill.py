@@ -1,4 +1,4 @@
-"""From a table with gaps to numbers to fill, and back to the table with the gaps filled."""
+"""From a table with gaps to numbers to impute, and back to the table with its gaps filled."""
 
 from __future__ import annotations
 
@@ -11,21 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from riata.files.columns import Asked, Column, kinds
-from riata.files.messages import TableError, counted, option, shown, some
+from riata.files.columns import Column, ColumnOptions
+from riata.files.kinds import kinds
+from riata.files.messages import TableError, as_text, counted, first_few, flags
 from riata.files.read import Source
 from riata.files.table import MIN_ROWS
 
 __all__ = ["Fillable", "prepare_to_fill"]
 
-_EXACT = 2**53  # whole numbers beyond this are not all floats
-_DAY = pd.Timedelta(days=1)
 _EPOCH = pd.Timestamp("1970-01-01")
-_FORMATS = tuple(
-    date + time
-    for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
-    for date in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +31,17 @@ class Fillable:
     frame : DataFrame
         The table as it was read.
     columns : tuple of Column
-        What each of its columns holds.
+        Its columns and their kinds.
     X : DataFrame
         Columns of numbers, of dates (as days) and of true and false (as 1 and 0), as floats; NaN where there is a gap.
     decimal, sep : str
-        What stands before decimals, and between fields, in text.
+        The decimal sign, and the separator of fields, in text.
     empty : tuple of str
         Columns without a single value.
-    passed : tuple of str
+    unused : tuple of str
         Columns that are neither filled nor used to fill others.
     notes : tuple of str
-        What was decided on the way, for the user to read.
+        Decisions that a user should know.
     """
 
     frame: pd.DataFrame
@@ -56,7 +50,7 @@ class Fillable:
     decimal: str
     sep: str
     empty: tuple[str, ...]
-    passed: tuple[str, ...]
+    unused: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -66,11 +60,11 @@ class Fillable:
 
     @property
     def gaps(self) -> pd.DataFrame:
-        """Which entries are to be filled: those without a cell. What stands in a cell stays, even if it is no number."""
+        """Which entries are to be filled: those of empty cells. An invalid cell stays as it is."""
         gaps = self.X.isna()
         for column in self.columns:
             if column.name in gaps:
-                gaps.loc[column.bad.index, column.name] = False
+                gaps.loc[column.invalid.index, column.name] = False
         return gaps
 
     def filled(self, estimates: NDArray[np.float64], text: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -81,9 +75,9 @@ class Fillable:
         Parameters
         ----------
         estimates : array with the shape of X
-            What is believed of every entry; only those of gaps count.
+            An estimate of every entry; only those of gaps are used.
         text : DataFrame, optional
-            The same table as text, see :func:`riata.files.read_text`. Then text is returned, and what was in a cell stays as it
+            The same table as text, see :func:`riata.files.read_text`. Then text is returned, and every other cell stays as it
             was written: ``1.50`` does not become ``1.5``.
 
         Returns
@@ -92,17 +86,17 @@ class Fillable:
             Columns as they were, without gaps.
         """
         result = (self.frame if text is None else text).copy()
-        places, open_ = {column.name: j for j, column in enumerate(self.columns)}, self.gaps
+        positions, all_gaps = {column.name: j for j, column in enumerate(self.columns)}, self.gaps
         for name, estimate in zip(self.X.columns, estimates.T, strict=True):
-            gaps = open_[name].to_numpy()
+            gaps = all_gaps[name].to_numpy()
             if not gaps.any():
                 continue
-            column, j = self.columns[places[name]], places[name]
+            column, j = self.columns[positions[name]], positions[name]
             values = _of_its_kind(column, estimate[gaps])
-            if text is None and len(column.bad):
-                result.isetitem(j, _beside(self.frame.iloc[:, j], values, gaps))
+            if text is None and len(column.invalid):
+                result.isetitem(j, _filled_text(self.frame.iloc[:, j], values, gaps))
             elif text is None:
-                result.isetitem(j, _typed(column, self.frame.iloc[:, j], values, gaps))
+                result.isetitem(j, _filled(column, self.frame.iloc[:, j], values, gaps))
             else:
                 cells = text.iloc[:, j].to_numpy(dtype=object).copy()
                 cells[gaps] = _written(column, values, cells[column.values.notna()], self.decimal)
@@ -118,12 +112,8 @@ def _is_whole(column: Column) -> bool:
     return column.kind == "number" and bool((column.values.dropna() % 1 == 0).all())
 
 
-def _days(dates: pd.Series) -> pd.Series:
-    return (dates - _EPOCH) / _DAY
-
-
-def _of_its_kind(column: Column, estimates: NDArray[np.float64]) -> NDArray:
-    """Turn estimates into what the column holds."""
+def _of_its_kind(column: Column, estimates: NDArray[np.float64]) -> NDArray[Any]:
+    """Turn estimates into values of the column's kind."""
     if _is_flag(column):
         return estimates >= 0.5
     if column.kind == "date":
@@ -133,8 +123,8 @@ def _of_its_kind(column: Column, estimates: NDArray[np.float64]) -> NDArray:
     return np.rint(estimates) if _is_whole(column) else estimates
 
 
-def _typed(column: Column, given: pd.Series, values: NDArray, gaps: NDArray[np.bool_]) -> Any:
-    """Return a column as it was stored, without gaps."""
+def _filled(column: Column, given: pd.Series, values: NDArray[Any], gaps: NDArray[np.bool_]) -> Any:
+    """Return a column without gaps, with the type it had where that type holds the values."""
     full = column.values.astype(object).reset_index(drop=True)
     full[gaps] = values
     if _is_flag(column):
@@ -146,15 +136,15 @@ def _typed(column: Column, given: pd.Series, values: NDArray, gaps: NDArray[np.b
     return pd.Series(full.to_list(), given.index, dtype=dtype, name=given.name)
 
 
-def _beside(given: pd.Series, values: NDArray, gaps: NDArray[np.bool_]) -> Any:
-    """Return a column of text with numbers in its gaps, as text."""
+def _filled_text(given: pd.Series, values: NDArray[Any], gaps: NDArray[np.bool_]) -> Any:
+    """Return a column that holds text beside its numbers without gaps, as text."""
     cells = given.to_numpy(dtype=object).copy()
     cells[gaps] = [str(value) for value in values]
     return cells
 
 
-def _written(column: Column, values: NDArray, known: NDArray[np.object_], decimal: str) -> list[str]:
-    """Write values in the way of the cells that are known."""
+def _written(column: Column, values: NDArray[Any], known: NDArray[np.object_], decimal: str) -> list[str]:
+    """Write values in the format of the known cells."""
     if _is_flag(column):
         filled = column.values.dropna().astype(bool).to_numpy()
         words = {
@@ -171,22 +161,31 @@ def _written(column: Column, values: NDArray, known: NDArray[np.object_], decima
 
 
 def _format_of(column: Column, known: NDArray[np.object_]) -> str | None:
-    """Return how the dates of a column are written; None where no usual way writes all of them so."""
+    """Return the format in which all dates of a column are written; None where it is none of the usual ones."""
     dates = column.values.dropna().dt
-    return next((way for way in _FORMATS if (dates.strftime(way).to_numpy() == known).all()), None)
+    formats = (
+        date + time
+        for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
+        for date in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
+    )
+    return next((format_ for format_ in formats if (dates.strftime(format_).to_numpy() == known).all()), None)
 
 
 # ---- preparing ------------------------------------------------------------------------------------------------------
 
 
-def prepare_to_fill(source: Source, asked: Asked = Asked(), text: pd.DataFrame | None = None) -> Fillable:  # noqa: B008
+def prepare_to_fill(
+    source: Source,
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 — frozen
+    text: pd.DataFrame | None = None,
+) -> Fillable:
     """Find the numbers, dates and flags of a table and their gaps.
 
     Parameters
     ----------
     source : Source
-        What :func:`riata.files.read` returned.
-    asked : Asked
+        The table, from :func:`riata.files.read`.
+    options : ColumnOptions
         What a user has decided about columns; those to drop are passed through.
     text : DataFrame, optional
         The same table as text, to which it will be written back.
@@ -194,14 +193,14 @@ def prepare_to_fill(source: Source, asked: Asked = Asked(), text: pd.DataFrame |
     Returns
     -------
     Fillable
-        The numbers, and how to put them back.
+        The numbers, and how to write them back.
 
     Raises
     ------
     TableError
         If there is nothing to learn from; the message says what to do.
     """
-    columns = kinds(source.frame, source.decimal, asked)
+    columns = kinds(source.frame, source.decimal, options)
     given = [source.frame.iloc[:, j] for j in range(len(columns))]
     numbers = {
         column.name: _numbers(column, given[j]) for j, column in enumerate(columns) if _can_fill(column, text, j)
@@ -210,28 +209,19 @@ def prepare_to_fill(source: Source, asked: Asked = Asked(), text: pd.DataFrame |
     empty = [column.name for column in columns if column.kind == "constant" and column.values.isna().all()]
     if X.shape[1] == 0:
         raise TableError("no column holds numbers, and only numbers can be filled in: turn text into numbers first")
-    passed = [column for column in columns if column.name not in numbers and column.name not in empty]
-    bad = [
-        f"{column.name!r} holds {counted(len(column.bad), 'cell')} that cannot be read and "
-        f"{'stays as it is' if len(column.bad) == 1 else 'stay as they are'}: "
-        f"{some([shown(cell) for cell in column.bad.astype(str).unique()])}; to fill such cells, --na TEXT"
-        for column in columns
-        if len(column.bad)
-    ]
-    notes = [*_passed_notes(passed), *_empty_notes(empty), *bad]
-    frame = source.frame
+    unused = [column for column in columns if column.name not in numbers and column.name not in empty]
     table = Fillable(
-        frame,
+        source.frame,
         tuple(columns),
         X,
         source.decimal,
         source.sep,
         tuple(empty),
-        tuple(column.name for column in passed),
-        tuple(notes),
+        tuple(column.name for column in unused),
+        (*_unused_notes(unused), *_empty_notes(empty), *_invalid_notes(columns)),
     )
     if table.n_gaps:
-        _refuse_too_little(X)
+        _check_enough(X)
     return table
 
 
@@ -243,19 +233,20 @@ def _can_fill(column: Column, text: pd.DataFrame | None, j: int) -> bool:
 
 
 def _numbers(column: Column, given: pd.Series) -> NDArray[np.float64]:
+    """Return a column as floats: days since 1970, 1 and 0 for true and false."""
     if column.kind == "date":
-        return _days(column.values).to_numpy(dtype=float)
+        return np.asarray((column.values - _EPOCH) / pd.Timedelta(days=1), dtype=np.float64)
     values = column.values.astype(object) if _is_flag(column) else column.values
     floats = pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
-    if types.is_integer_dtype(given) and np.isnan(floats).any() and (np.abs(floats) > _EXACT).any():
+    if types.is_integer_dtype(given) and np.isnan(floats).any() and (np.abs(floats) > 2**53).any():
         raise TableError(
-            f"{column.name!r} has gaps and whole numbers beyond 2^53, which cannot stand beside decimals as they are: "
-            f"leave it out: {option('--drop', [column.name])}"
+            f"{column.name!r} has gaps and whole numbers beyond 2^53, which floats cannot hold: "
+            f"leave it out: {flags('--drop', [column.name])}"
         )
     return floats
 
 
-def _refuse_too_little(X: pd.DataFrame) -> None:
+def _check_enough(X: pd.DataFrame) -> None:
     if len(X) < MIN_ROWS:
         raise TableError(f"the table has {counted(len(X), 'row')}; at least {MIN_ROWS} are needed to learn from")
     if X.shape[1] < 2:
@@ -265,15 +256,26 @@ def _refuse_too_little(X: pd.DataFrame) -> None:
         )
 
 
-def _passed_notes(columns: Sequence[Column]) -> list[str]:
-    """Say which columns are neither filled nor used to fill others."""
+def _unused_notes(columns: Sequence[Column]) -> list[str]:
+    """List the columns that are neither filled nor used to fill others."""
     names = []
     for column in columns:
         gaps = int(column.values.isna().sum())
         unfilled = f", {counted(gaps, 'gap')} not filled" if gaps else ""
         names.append(f"{column.name!r} ({column.kind}{unfilled})")
-    return [f"passed through, neither filled nor used to fill others: {some(names)}"] if names else []
+    return [f"passed through, neither filled nor used to fill others: {first_few(names)}"] if names else []
 
 
 def _empty_notes(names: Sequence[str]) -> list[str]:
-    return [f"nothing is known of {some(list(map(repr, names)))}: left empty"] if names else []
+    return [f"no value of {first_few(list(map(repr, names)))} is known: left empty"] if names else []
+
+
+def _invalid_notes(columns: Sequence[Column]) -> list[str]:
+    """List cells that cannot be read as the kind of their column."""
+    return [
+        f"{column.name!r} holds {counted(len(column.invalid), 'cell')} that cannot be read and "
+        f"{'stays as it is' if len(column.invalid) == 1 else 'stay as they are'}: "
+        f"{first_few([as_text(cell) for cell in column.invalid.astype(str).unique()])}; to fill such cells, --na TEXT"
+        for column in columns
+        if len(column.invalid)
+    ]

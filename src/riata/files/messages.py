@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-_SHOWN = 6  # names in a message before "and … more"
-
 
 class TableError(ValueError):
     """The table cannot be used as it is; the message says why and what to do."""
 
 
-def some(names: Sequence[str], separator: str = ", ") -> str:
-    """List the first few names."""
-    more = len(names) - _SHOWN
-    return separator.join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def first_few(names: Sequence[str], separator: str = ", ") -> str:
+    """List the first six names and the number of the others."""
+    more = len(names) - 6
+    return separator.join(names[:6]) + (f" and {more} more" if more > 0 else "")
 
 
-def option(flag: str, names: Iterable[str]) -> str:
-    """Return an option with columns to give on the command line, such as ``--drop 'the id'``."""
-    return some([f"{flag} {shlex.quote(name)}" for name in names], separator=" ")
+def flags(flag: str, names: Iterable[str]) -> str:
+    """Return a flag of the command line with each of some columns, such as ``--drop 'the id'``."""
+    return first_few([f"{flag} {shlex.quote(name)}" for name in names], separator=" ")
 
 
 def counted(number: int, noun: str) -> str:
@@ -32,24 +30,25 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a value as a reader would write it: text in quotes, numbers without their type."""
     value = value.item() if isinstance(value, np.generic) else value
     return f"{value:g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
 
 
-def rows_of(positions: Iterable[int]) -> str:
+def row_numbers(positions: Iterable[int]) -> str:
     """Name rows of a file by their number; the first after the header is row 1."""
     names = [f"{position + 1:,}" for position in positions]
-    return f"row {names[0]}" if len(names) == 1 else f"rows {some(names)}"
+    return f"row {names[0]}" if len(names) == 1 else f"rows {first_few(names)}"
 
 
-def must_exist(name: str, columns: Iterable[str]) -> None:
-    """Refuse a name that no column has, and say which may have been meant."""
+def require_column(name: str, columns: Iterable[str]) -> None:
+    """Raise an error that suggests similar names if no column has this name."""
     columns = list(columns)
     if name in columns:
         return
     lower = {column.lower().strip(): column for column in columns}
     close = [lower[match] for match in difflib.get_close_matches(name.lower().strip(), lower, n=3, cutoff=0.6)]
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {some(list(map(repr, columns)))}"
+    known = first_few(list(map(repr, columns)))
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {known}"
     raise TableError(f"no column {name!r}: {hint}")

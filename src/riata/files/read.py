@@ -1,4 +1,4 @@
-"""Tables in files: what they are written in, and what their cells hold."""
+"""Tables in files: their format, and their cells."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import csv
 import gzip
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from riata.files.convert import decimal_of
-from riata.files.messages import TableError, counted, some
+from riata.files.messages import TableError, counted, first_few
 
-__all__ = ["ENDINGS", "PARQUET", "STDIN", "Reading", "Source", "ending_of", "read", "read_text"]
+__all__ = ["PARQUET", "ReadOptions", "Source", "ending_of", "read", "read_text"]
 
-STDIN = "-"
 PARQUET = (".parquet", ".pq")
 FEATHER = (".feather", ".arrow")
 EXCEL = (".xlsx",)
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat")
-ENDINGS = (*(f"{ending}.gz" for ending in TEXT), *TEXT, *PARQUET, *FEATHER, *EXCEL)
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
-_TITLE = "; if names stand below a title, give --skip with the number of rows above them"
-_SAMPLE = 200  # lines from which separators and decimal commas are told
+_TITLE = "; if names are below a title, give --skip with the number of rows above them"
+_SAMPLE = 200  # lines from which the separator and the decimal sign are detected
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a user says a file is to be read; None leaves it to what the file shows."""
+class ReadOptions:
+    """How a file is to be read; None detects it from the file."""
 
     sep: str | None = None
     decimal: str | None = None
@@ -47,41 +47,42 @@ class Source:
     frame : DataFrame
         Numbers where all cells of a column are plain numbers, else text or what the file stores.
     decimal : str
-        What stands before the decimals of numbers in text.
-    how : str
-        What the file is written in, for people: "separated by commas, UTF-8".
+        The decimal sign of numbers in text.
+    file_format : str
+        A description of the file's format: "separated by commas, UTF-8".
     is_text : bool
         Whether cells can be read as they are written.
     sep : str
-        What separates the fields of a text.
+        The separator of the fields of a text.
     """
 
     frame: pd.DataFrame
     decimal: str
-    how: str
+    file_format: str
     is_text: bool = False
     sep: str = ","
 
 
 def ending_of(path: Path) -> str:
-    """Return how the name of a table ends, ``.csv.gz`` for instance; nothing for other files."""
-    return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
+    """Return how the name of a table ends, ``.csv.gz`` for instance; ``""`` for other files."""
+    endings = (*(f"{ending}.gz" for ending in TEXT), *TEXT, *PARQUET, *FEATHER, *EXCEL)
+    return next((ending for ending in endings if path.name.lower().endswith(ending)), "")
 
 
-def read(path: Path, reading: Reading = Reading()) -> Source:  # noqa: B008 — frozen
+def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B008 — frozen
     """Read a table from a file, or from standard input where the path is ``-``.
 
     Parameters
     ----------
     path : Path
         Text with a header (csv, tsv, txt; compressed with gzip or not), parquet, feather or xlsx.
-    reading : Reading
-        What is not to be told from the file.
+    options : ReadOptions
+        What is not to be detected from the file.
 
     Returns
     -------
     Source
-        The table, and how it was read.
+        The table, and its format.
 
     Raises
     ------
@@ -91,10 +92,10 @@ def read(path: Path, reading: Reading = Reading()) -> Source:  # noqa: B008 — 
     data, ending = _contents(path)
     try:
         if ending in PARQUET + FEATHER + EXCEL:
-            frame, decimal, how = _stored(data, ending, reading.skip)
+            frame, decimal, file_format = _stored(data, ending, options.skip)
             separator = ","
         else:
-            frame, decimal, how, separator = _text(data, reading)
+            frame, decimal, file_format, separator = _text(data, options)
         frame.columns = frame.columns.map(str).str.strip()
         _refuse_duplicates(frame.columns)
     except TableError as error:
@@ -103,23 +104,22 @@ def read(path: Path, reading: Reading = Reading()) -> Source:  # noqa: B008 — 
         package = "openpyxl: pip install 'riata[excel]'" if ending in EXCEL else "pyarrow: pip install 'riata[parquet]'"
         raise TableError(f"reading {ending[1:]} needs {package}") from None
     except (OSError, EOFError, ValueError, KeyError) as error:
-        ragged = isinstance(error, pd.errors.ParserError)
-        hint = _TITLE if ragged else ""
+        hint = _TITLE if isinstance(error, pd.errors.ParserError) else ""  # its rows differ in length
         raise TableError(f"cannot read {path}: {' '.join(str(error).split())}{hint}") from None
-    return Source(frame, decimal, how, is_text=ending not in PARQUET + FEATHER + EXCEL, sep=separator)
+    return Source(frame, decimal, file_format, is_text=ending not in PARQUET + FEATHER + EXCEL, sep=separator)
 
 
-def read_text(path: Path, reading: Reading = Reading()) -> pd.DataFrame:  # noqa: B008 — frozen
+def read_text(path: Path, options: ReadOptions = ReadOptions()) -> pd.DataFrame:  # noqa: B008 — frozen
     """Read every cell of a text file as it is written, with the names of its header."""
-    text = _below(_decoded(_contents(path)[0])[0], reading.skip)
-    separator = reading.sep or _separator(text)
+    text = _below(_decoded(_contents(path)[0])[0], options.skip)
+    separator = options.sep or _separator(text)
     cells = _parsed(text, separator, header=None, dtype=str, keep_default_na=False)
     return cells[1:].set_axis(cells.iloc[0].to_list(), axis=1).reset_index(drop=True)
 
 
 def _contents(path: Path) -> tuple[bytes, str]:
     """Return the bytes of a table, and how its name ends or, from standard input, should."""
-    if str(path) == STDIN:
+    if str(path) == "-":
         data = sys.stdin.buffer.read()
         magic = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\x03\x04": ".xlsx"}
         return data, next((ending for start, ending in magic.items() if data.startswith(start)), ".csv")
@@ -133,12 +133,12 @@ def _contents(path: Path) -> tuple[bytes, str]:
 
 
 def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str]:
-    """Read a file that knows the types of its columns."""
+    """Read a file that stores the types of its columns; return the table, the decimal sign and the format."""
     if ending in EXCEL:
         with pd.ExcelFile(io.BytesIO(data)) as book:
             sheets = [str(name) for name in book.sheet_names]
             frame = pd.read_excel(book, sheet_name=sheets[0], skiprows=skip)
-        others = f", the first of its sheets ({some(sheets)})" if len(sheets) > 1 else ""
+        others = f", the first of its sheets ({first_few(sheets)})" if len(sheets) > 1 else ""
         return frame, _decimal(frame), f"xlsx{others}"
     parquet = ending in PARQUET
     frame = pd.read_parquet(io.BytesIO(data)) if parquet else pd.read_feather(io.BytesIO(data))
@@ -148,7 +148,7 @@ def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str
 
 
 def _decimal(frame: pd.DataFrame) -> str:
-    """Tell how decimals are written in columns of text."""
+    """Return the decimal sign in columns of text."""
     texts = frame.head(_SAMPLE).select_dtypes(include=["object", "str"])
     return decimal_of([cell for name in texts for cell in texts[name] if isinstance(cell, str)])
 
@@ -156,43 +156,44 @@ def _decimal(frame: pd.DataFrame) -> str:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
-def _text(data: bytes, reading: Reading) -> tuple[pd.DataFrame, str, str, str]:
+def _text(data: bytes, options: ReadOptions) -> tuple[pd.DataFrame, str, str, str]:
+    """Read text; return the table, the decimal sign, the format and the separator."""
     text, encoding = _decoded(data)
-    text = _below(text, reading.skip)
-    separator = reading.sep or _separator(text)
+    text = _below(text, options.skip)
+    separator = options.sep or _separator(text)
     names = _parsed(text, separator, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
-    _refuse_duplicates(name for name in names if name)  # pandas would rename them without a word
+    _refuse_duplicates(name for name in names if name)  # pandas would rename them silently
     cells = [cell for row in _rows(text, separator)[1:] for cell in row]
-    decimal = reading.decimal or ("." if separator == "," and '"' not in text else decimal_of(cells))
+    decimal = options.decimal or ("." if separator == "," and '"' not in text else decimal_of(cells))
     codes = {
         j: str for j, column in enumerate(zip(*_rows(text, separator)[1:], strict=False)) if any(map(_is_code, column))
     }
-    frame = _parsed(text, separator, decimal=decimal, na_values=list(reading.na), low_memory=False, dtype=codes)
+    frame = _parsed(text, separator, decimal=decimal, na_values=list(options.na), low_memory=False, dtype=codes)
     if not isinstance(frame.index, pd.RangeIndex):
         raise TableError(f"its rows have more fields than the header has names: name every column{_TITLE}")
-    how = [f"separated by {_SEPARATORS.get(separator, repr(separator))}", encoding]
-    return frame, decimal, ", ".join(how + ["decimal commas"] * (decimal == ",")), separator
+    properties = [f"separated by {_SEPARATORS.get(separator, repr(separator))}", encoding]
+    return frame, decimal, ", ".join(properties + ["decimal commas"] * (decimal == ",")), separator
 
 
 def _below(text: str, skip: int) -> str:
-    """Leave out rows above the names."""
+    """Remove rows above the names."""
     return "".join(text.splitlines(keepends=True)[skip:]) if skip else text
 
 
 def _is_code(cell: str) -> bool:
-    """Say whether digits begin with a zero, which a number would lose."""
+    """Whether digits begin with a zero, which a number would lose."""
     return len(cell) > 1 and cell[0] == "0" and cell.isdigit()
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
-    """Return text, and what it is encoded in."""
+    """Return text and its encoding."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     if data.startswith(b"\xef\xbb\xbf"):
         return data.decode("utf-8-sig"), "UTF-8 with a byte order mark"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16"), "UTF-16"
-    if b"\0" in data[:1000]:  # every other byte of Latin letters; no other text has any
+    if b"\0" in data[:1000]:  # in UTF-16 every other byte of Latin letters is 0; no other encoding has zeros
         return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be"), "UTF-16"
     try:
         return data.decode("utf-8"), "UTF-8"
@@ -212,7 +213,7 @@ def _rows(text: str, separator: str) -> list[list[str]]:
 
 
 def _separator(text: str) -> str:
-    """Return what separates fields: what gives most rows as many as the header has, and of equals, more of them."""
+    """Return the separator with which most rows have as many fields as the header; of equals, that with most fields."""
 
     def agreement(separator: str) -> tuple[float, int]:
         header, *others = _rows(text, separator) or [[]]
@@ -225,17 +226,15 @@ def _separator(text: str) -> str:
     return best if found[best][1] > 1 or found[spaces][0] < 1 else spaces
 
 
-def _parsed(text: str, separator: str, **how: object) -> pd.DataFrame:
+def _parsed(text: str, separator: str, **options: Any) -> pd.DataFrame:
     try:
-        return pd.read_csv(io.StringIO(text), sep=separator, skipinitialspace=True, **how)  # type: ignore[call-overload]
+        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=separator, skipinitialspace=True, **options)
     except pd.errors.EmptyDataError:
         raise TableError("it is empty: a table needs a row of names and rows of values") from None
+    return frame
 
 
 def _refuse_duplicates(names: Iterable[str]) -> None:
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-    twice = [f"{name!r} ({counted(count, 'time')})" for name, count in seen.items() if count > 1]
+    twice = [f"{name!r} ({counted(count, 'time')})" for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise TableError(f"column names must differ; found {some(twice)}: rename or remove the copies")
+        raise TableError(f"column names must differ; found {first_few(twice)}: rename or remove the copies")

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from riata.files.columns import Asked, Column, kinds, target_kind, to_frame
-from riata.files.messages import TableError, counted, must_exist, option, rows_of, shown, some
-from riata.files.read import Reading, Source, read
+from riata.files.columns import Column, ColumnOptions
+from riata.files.kinds import kinds, target_kind
+from riata.files.messages import TableError, as_text, counted, first_few, flags, require_column, row_numbers
+from riata.files.numeric import are_whole
+from riata.files.read import ReadOptions, Source, read
 
 __all__ = ["MIN_ROWS", "Table", "prepare", "read_table"]
 
-MIN_ROWS = 10  # fewer cannot be split into rows to train on, to validate on and to score with
-MIN_PER_CLASS = 3  # a row to train on, one to validate on and one to score with
-MANY_CLASSES = 20  # whole numbers with more values than this are quantities
+MIN_ROWS = 10  # fewer cannot be split into training, validation and held-out rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,22 +38,22 @@ class Table:
     target : str
         Name of the column that y comes from.
     columns : tuple of Column
-        What every other column of the file holds, and what was done about it.
+        What every other column of the file holds, and how it is used.
     rows : array of int of shape (n,)
         Positions of the rows in the file.
-    how : str
-        What the file is written in.
+    file_format : str
+        The file's format: separator and encoding of text, for example.
     notes : tuple of str
-        What was decided on the way, for the user to read.
+        Decisions that a user should know.
     """
 
     X: pd.DataFrame
-    y: NDArray
+    y: NDArray[Any]
     task: str
     target: str
     columns: tuple[Column, ...]
     rows: NDArray[np.int64]
-    how: str
+    file_format: str
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -61,8 +62,9 @@ class Table:
 
     @property
     def kinds(self) -> pd.DataFrame:
-        """What every column holds, and what was done about it: ``name``, ``kind``, ``holds``, ``use``."""
-        return to_frame(self.columns)
+        """What every column holds, and how it is used: ``name``, ``kind``, ``holds``, ``use``."""
+        fields = ["name", "kind", "holds", "use"]
+        return pd.DataFrame([[getattr(column, field) for field in fields] for column in self.columns], columns=fields)
 
 
 def read_table(
@@ -79,7 +81,7 @@ def read_table(
     na: Sequence[str] = (),
     skip: int = 0,
 ) -> Table:
-    r"""Read a table from a file as ``riata select`` does, and say what each of its columns holds.
+    r"""Read a table from a file as ``riata select`` does, and determine what each of its columns holds.
 
     Parameters
     ----------
@@ -90,11 +92,11 @@ def read_table(
     task : {"auto", "classification", "regression"}
         Whether the target holds classes or a quantity.
     categorical, numeric, dates : sequence of str
-        Columns to take as categories, as numbers or as dates, whatever they look like.
+        Columns to take as categories, as numbers or as dates, whatever would be inferred.
     drop : sequence of str
         Columns to leave out.
     sep, decimal : str, optional
-        What separates fields, and what stands before decimals; told from the file by default.
+        The separator of fields, and the decimal sign; detected from the file by default.
     na : sequence of str
         Cells that stand for missing values, beside the usual ones such as ``NA``.
     skip : int
@@ -103,7 +105,7 @@ def read_table(
     Returns
     -------
     Table
-        ``X`` and ``y`` to fit on, and ``kinds``, what became of each column.
+        ``X`` and ``y`` to fit on, and ``kinds``, a description of each column.
 
     Raises
     ------
@@ -120,21 +122,27 @@ def read_table(
     [['id', 'identifier'], ['size', 'number'], ['town', 'category']]
     """
     given = [(names,) if isinstance(names, str) else tuple(names) for names in (categorical, numeric, dates, drop, na)]
-    return prepare(read(Path(path), Reading(sep, decimal, given.pop(), skip)), target, task, Asked(*given))
+    options = ReadOptions(sep, decimal, given.pop(), skip)
+    return prepare(read(Path(path), options), target, task, ColumnOptions(*given))
 
 
-def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Asked()) -> Table:  # noqa: B008 — frozen
-    """Separate the target from the features, and settle what each column holds.
+def prepare(
+    source: Source,
+    target: str,
+    task: str = "auto",
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 — frozen
+) -> Table:
+    """Separate the target from the features, and determine what each column holds.
 
     Parameters
     ----------
     source : Source
-        What :func:`read` returned.
+        The table, from :func:`read`.
     target : str
         The column to predict.
     task : {"auto", "classification", "regression"}
         Whether the target holds classes or a quantity.
-    asked : Asked
+    options : ColumnOptions
         What a user has decided about columns.
 
     Returns
@@ -148,129 +156,125 @@ def prepare(source: Source, target: str, task: str = "auto", asked: Asked = Aske
         If a column cannot be used; the message names it and the remedy.
     """
     frame = source.frame.reset_index(drop=True)
-    _must_have(target, frame)
-    if target in asked.drop:
-        raise TableError(f"the target {target!r} cannot be dropped")
-    asked.check(frame.columns.tolist())
-    if len(frame) < MIN_ROWS:
-        raise TableError(f"the table has {counted(len(frame), 'row')}; at least {MIN_ROWS} are needed")
+    _check(frame, target, options)
     column = target_kind(frame.pop(target), source.decimal)
     column = replace(column, values=column.values.where(_finite(column.values)))
     known = column.values.notna()
-    notes = _target_notes(column)
     if known.sum() < MIN_ROWS:
         n = counted(int(known.sum()), "row")
         raise TableError(f"the table has {n} with a value of {target!r}; at least {MIN_ROWS} are needed")
-    mine = replace(asked, **{name: tuple(n for n in getattr(asked, name) if n != target) for name in vars(asked)})
-    y, task, reason = _target(replace(column, values=column.values[known]), task, asked)
-    notes += [reason] if reason else []
-    columns = kinds(frame, source.decimal, mine)
+    y, task, reason = _target(replace(column, values=column.values[known]), task, options)
+    of_features = {field: tuple(name for name in given if name != target) for field, given in vars(options).items()}
+    columns = kinds(frame, source.decimal, ColumnOptions(**of_features))
     used = [each for each in columns if each.used]
     if not used:
-        left = option("--categorical", [each.name for each in columns if each.kind in ("identifier", "text")][:1])
-        raise TableError(
-            "no column can be a feature: "
-            + (_why(columns) if columns else "no columns are left")
-            + (f"; to keep one: {left}" if left else "")
-        )
+        raise TableError(_no_features(columns))
     X = pd.DataFrame({each.name: each.values for each in used})[known].reset_index(drop=True)
     rows = np.flatnonzero(known.to_numpy())
-    return Table(X, y, task, target, tuple(columns), rows, source.how, tuple(notes))
+    notes = (*_target_notes(column), *filter(None, [reason]))
+    return Table(X, y, task, target, tuple(columns), rows, source.file_format, notes)
 
 
-def _must_have(target: str, frame: pd.DataFrame) -> None:
+def _check(frame: pd.DataFrame, target: str, options: ColumnOptions) -> None:
+    """Raise an error for a target that does not exist, columns that do not, and too few rows."""
+    _check_target(target, frame)
+    if target in options.drop:
+        raise TableError(f"the target {target!r} cannot be dropped")
+    options.check(frame.columns.tolist())
+    if len(frame) < MIN_ROWS:
+        raise TableError(f"the table has {counted(len(frame), 'row')}; at least {MIN_ROWS} are needed")
+
+
+def _check_target(target: str, frame: pd.DataFrame) -> None:
     try:
-        must_exist(target, frame.columns)
+        require_column(target, frame.columns)
     except TableError as error:
         numbers = pd.to_numeric(pd.Series(frame.columns, dtype=object), errors="coerce").notna()
         unnamed = frame.columns.str.startswith("Unnamed: ")
         hint = "; the first row holds numbers: if it has no names, add a row of them" if numbers.mean() > 0.5 else ""
         if unnamed.mean() > 0.3:
-            hint = (
-                "; columns have no names: if these stand below a title, give --skip with the number of rows above them"
-            )
+            hint = "; columns have no names: if these are below a title, give --skip with the number of rows above them"
         raise TableError(f"{error}{hint}") from None
 
 
-def _why(columns: Sequence[Column]) -> str:
+def _no_features(columns: Sequence[Column]) -> str:
+    """Return why no column is a feature, and how to keep one."""
     by_kind: dict[str, list[str]] = {}
     for column in columns:
         by_kind.setdefault(column.kind, []).append(repr(column.name))
-    return ", ".join(f"{some(names)} ({kind})" for kind, names in by_kind.items())
+    reasons = ", ".join(f"{first_few(names)} ({kind})" for kind, names in by_kind.items()) or "no columns are left"
+    remedy = flags("--categorical", [each.name for each in columns if each.kind in ("identifier", "text")][:1])
+    return f"no column can be a feature: {reasons}" + (f"; to keep one: {remedy}" if remedy else "")
 
 
 # ---- the target -----------------------------------------------------------------------------------------------------
 
 
-def _finite(values: pd.Series) -> pd.Series:
+def _finite(values: pd.Series) -> pd.Series[bool]:
     if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
         return values.notna()
     return pd.Series(np.isfinite(values.to_numpy(dtype=float, na_value=np.nan)), values.index)
 
 
 def _target_notes(column: Column) -> list[str]:
-    """Say which rows have no target, and which cells of it could not be read."""
-    notes = [f"the target {column.name!r}: {remark}" for remark in column.use.split("; ")[1:] if not len(column.bad)]
-    missing = column.values.isna()
-    n = int(missing.sum())
+    """Return how many rows have no target, and which cells of it could not be read."""
+    notes = [f"the target {column.name!r}: {text}" for text in column.use.split("; ")[1:] if not len(column.invalid)]
+    n = int(column.values.isna().sum())
     if not n:
         return notes
     note = f"left out {counted(n, 'row')} without a value of {column.name!r}"
-    if len(column.bad):
-        cells = some([shown(value) for value in column.bad.astype(str).unique()])
-        note += f"; not numbers: {cells} ({rows_of(column.bad.index)})"
+    if len(column.invalid):
+        cells = first_few([as_text(value) for value in column.invalid.astype(str).unique()])
+        note += f"; not numbers: {cells} ({row_numbers(column.invalid.index)})"
     return [*notes, note]
 
 
-def _target(column: Column, task: str, asked: Asked) -> tuple[NDArray, str, str]:
-    """Return the target as an array, the task, and why that task if it was not given."""
-    name, values = column.name, column.values
-    if column.kind == "date" and name not in asked.categorical:
+def _target(column: Column, task: str, options: ColumnOptions) -> tuple[NDArray[Any], str, str]:
+    """Return the target as an array, the task, and the reason for the task if it was not given."""
+    name, is_text = column.name, column.kind == "category"
+    if column.kind == "date" and name not in options.categorical:
         raise TableError(
             f"the target {name!r} holds dates; it must be numbers or classes: turn it into a number of days"
         )
-    if name in asked.categorical and task == "auto":
-        task = "classification"
-    if name in asked.numeric and task == "auto":
+    if task == "auto" and name in options.numeric:
         task = "regression"
-    words = column.kind == "category"
-    values = values.astype(str) if words else values
-    if (
-        types.is_float_dtype(values)
-        and bool((values % 1 == 0).all())
-        and np.abs(values.to_numpy(dtype=float)).max() < 2**53
-    ):
+    elif task == "auto" and name in options.categorical:
+        task = "classification"
+    values = column.values.astype(str) if is_text else column.values
+    if types.is_float_dtype(values) and are_whole(values.to_numpy(dtype=float)):
         values = values.astype("int64")  # only stored as floats because some were missing
-    distinct = values.nunique()
-    if distinct < 2:
-        raise TableError(f"the target {name!r} has only one value ({shown(values.iloc[0])}): nothing to predict")
+    if values.nunique() < 2:
+        raise TableError(f"the target {name!r} has only one value ({as_text(values.iloc[0])}): nothing to predict")
     reason = ""
     if task == "auto":
-        task, why = _guess(values, distinct)
+        task, why = _inferred_task(values)
         other = "regression" if task == "classification" else "classification"
-        reason = f"task: {task}, as {name!r} {why}" + ("" if words else f" (--task {other} otherwise)")
-    return (_classes(values, words) if task == "classification" else _quantity(values, words)), task, reason
+        reason = f"task: {task}, as {name!r} {why}" + ("" if is_text else f" (--task {other} otherwise)")
+    return (_classes(values, is_text) if task == "classification" else _quantity(values, is_text)), task, reason
 
 
-def _guess(values: pd.Series, distinct: int) -> tuple[str, str]:
+def _inferred_task(values: pd.Series) -> tuple[str, str]:
+    """Return the task and the reason; whole numbers are classes if at most 20 and a tenth of the rows differ, or two do."""
     if set(values.unique()) == {"True", "False"}:
         return "classification", "is true or false"
+    n_distinct = values.nunique()
     if not types.is_numeric_dtype(values):
-        return "classification", f"is text with {distinct} distinct values"
+        return "classification", f"is text with {n_distinct} distinct values"
     if not types.is_integer_dtype(values):
         return "regression", "has numbers with decimals"
-    few = distinct <= max(2, min(MANY_CLASSES, len(values) // 10))
-    return "classification" if few else "regression", f"has whole numbers with {distinct} distinct values"
+    few = n_distinct <= max(2, min(20, len(values) // 10))
+    return "classification" if few else "regression", f"has whole numbers with {n_distinct} distinct values"
 
 
-def _classes(values: pd.Series, words: bool) -> NDArray:
+def _classes(values: pd.Series, is_text: bool) -> NDArray[Any]:
+    """Return labels of classes; each needs three rows: for training, for validation and held out."""
     counts = values.value_counts()
-    rare = counts[counts < MIN_PER_CLASS]
+    rare = counts[counts < 3]
     if 2 * len(counts) > len(values):
         remedy = (
-            f"such as {some([shown(label) for label in counts.index[:3]])}: merge them into a few, or leave nothing but the "
-            "number in each cell if it is a quantity"
-            if words
+            f"such as {first_few([as_text(label) for label in counts.index[:3]])}: merge them into a few, or leave nothing "
+            "but the number in each cell if it is a quantity"
+            if is_text
             else "if it is a quantity, use --task regression"
         )
         n = len(values)
@@ -278,20 +282,20 @@ def _classes(values: pd.Series, words: bool) -> NDArray:
             f"{values.name!r} has {len(counts)} distinct values in {n} rows, too many for classes; {remedy}"
         )
     if len(rare):
-        listed = some([f"{shown(label)} ({count})" for label, count in rare.items()])
+        listed = first_few([f"{as_text(label)} ({count})" for label, count in rare.items()])
         raise TableError(
-            f"classes of {values.name!r} with fewer than {MIN_PER_CLASS} rows: {listed}; merge them with others or remove "
-            "their rows, as each needs a row to train on, one to validate on and one to score with"
+            f"classes of {values.name!r} with fewer than 3 rows: {listed}; merge them with others or remove their rows, as "
+            "each needs a row for training, one for validation and one held out for the scores"
         )
     return values.to_numpy(dtype=int) if types.is_integer_dtype(values) else values.astype(str).to_numpy(dtype=object)
 
 
-def _quantity(values: pd.Series, words: bool) -> NDArray:
-    if words and set(values.unique()) == {"True", "False"}:
-        return (values == "True").to_numpy(dtype=float)
-    if words:
+def _quantity(values: pd.Series, is_text: bool) -> NDArray[np.float64]:
+    if is_text and set(values.unique()) == {"True", "False"}:
+        return (values == "True").to_numpy().astype(np.float64)
+    if is_text:
         raise TableError(
-            f"{values.name!r} is text such as {shown(values.iloc[0])}, which regression cannot predict: use --task "
+            f"{values.name!r} is text such as {as_text(values.iloc[0])}, which regression cannot predict: use --task "
             "classification or, if it is a quantity, leave nothing but the number in each cell (--na for those without one)"
         )
     return values.to_numpy(dtype=float)

@@ -14,12 +14,10 @@ from riata.files.read import PARQUET
 
 __all__ = ["check_writable", "encode"]
 
-_ENDINGS = (".csv", ".csv.gz", *PARQUET)
-
 
 def check_writable(path: Path) -> None:
-    """Refuse a name under which no table can be written."""
-    if not path.name.lower().endswith(_ENDINGS):
+    """Raise an error for a path to which no table can be written."""
+    if not path.name.lower().endswith((".csv", ".csv.gz", *PARQUET)):
         raise TableError(f"{path} is neither .csv nor .parquet: choose a name for --out that ends in one of these")
     if path.is_dir():
         raise TableError(f"{path} is a folder: choose another name for --out")
@@ -35,11 +33,11 @@ def encode(frame: pd.DataFrame, path: Path, sep: str = ",") -> bytes:
     Parameters
     ----------
     frame : DataFrame
-        What to write. Labels of rows that have no name become the first column of a csv file, also without a name.
+        What to write. An index other than 0, 1, … becomes the first column of a csv file.
     path : Path
         Where it will be; only the name's ending matters.
     sep : str
-        What separates the fields of a text; a tab where that is spaces.
+        The separator of the fields of a text; written as a tab where that is spaces.
 
     Returns
     -------

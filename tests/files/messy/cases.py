@@ -1,4 +1,4 @@
-"""Files as they come: tables with every sort of dirt, and what the command line is expected to make of each."""
+"""Files as they come: tables with every sort of flaw, and what the command line is expected to do with each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N = 400
 class Case:
     """One file.
 
-    ``kinds`` are those of some columns; ``told`` is in what is printed on the way, ``notes`` on standard error. A case with
+    ``kinds`` are those of some columns; ``printed`` is on standard output, ``notes`` on standard error. A case with
     ``friedman`` counts among those of which nine in ten must find the five true columns and at most one other.
     """
 
@@ -26,7 +26,7 @@ class Case:
     write: Callable[[Path], Path]
     options: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     exit_code: int = 0
     friedman: bool = True
@@ -69,8 +69,8 @@ def stored(frame: pd.DataFrame, name: str) -> Callable[[Path], Path]:
 
     def write(folder: Path) -> Path:
         path = folder / name
-        ways = {".xlsx": lambda: frame.to_excel(path, index=False), ".feather": lambda: frame.to_feather(path)}
-        ways.get(path.suffix, lambda: frame.to_parquet(path))()
+        writers = {".xlsx": lambda: frame.to_excel(path, index=False), ".feather": lambda: frame.to_feather(path)}
+        writers.get(path.suffix, lambda: frame.to_parquet(path))()
         return path
 
     return write
@@ -106,25 +106,25 @@ LATIN = F.rename(columns={"X6": "größe"})
 
 CASES = [
     # ---- what a file is written in
-    Case("plain", csv(F), kinds={"X1": "number"}, told=("separated by commas, UTF-8", "10 of 10 columns")),
+    Case("plain", csv(F), kinds={"X1": "number"}, printed=("separated by commas, UTF-8", "10 of 10 columns")),
     Case(
         "semicolons and decimal commas",
         csv(F, sep=";", decimal=","),
-        told=("separated by semicolons", "decimal commas"),
+        printed=("separated by semicolons", "decimal commas"),
     ),
-    Case("tabs", csv(F, "data.tsv", sep="\t"), told=("separated by tabs",)),
-    Case("spaces", csv(F, "data.txt", sep=" "), told=("separated by spaces",)),
-    Case("bars", csv(F, "data.txt", sep="|"), told=("separated by bars",)),
-    Case("any sign, said with --sep", csv(F, sep="#"), ("--sep", "#")),
+    Case("tabs", csv(F, "data.tsv", sep="\t"), printed=("separated by tabs",)),
+    Case("spaces", csv(F, "data.txt", sep=" "), printed=("separated by spaces",)),
+    Case("bars", csv(F, "data.txt", sep="|"), printed=("separated by bars",)),
+    Case("any sign, given with --sep", csv(F, sep="#"), ("--sep", "#")),
     Case("gzip", lambda folder: text(gzip.compress(F.to_csv(index=False).encode()), "data.csv.gz")(folder)),
-    Case("latin-1", csv(LATIN, encoding="latin-1"), told=("Windows-1252", "größe")),
-    Case("utf-16", csv(LATIN, encoding="utf-16"), told=("UTF-16", "größe")),
-    Case("utf-16 without a mark", csv(LATIN, encoding="utf-16-le"), told=("UTF-16", "größe")),
-    Case("a byte order mark", csv(LATIN, encoding="utf-8-sig"), told=("byte order mark", "größe")),
+    Case("latin-1", csv(LATIN, encoding="latin-1"), printed=("Windows-1252", "größe")),
+    Case("utf-16", csv(LATIN, encoding="utf-16"), printed=("UTF-16", "größe")),
+    Case("utf-16 without a mark", csv(LATIN, encoding="utf-16-le"), printed=("UTF-16", "größe")),
+    Case("a byte order mark", csv(LATIN, encoding="utf-8-sig"), printed=("byte order mark", "größe")),
     Case("names with separators, quotes and spaces", csv(F.rename(columns={"X6": 'a, "b"', "X7": " c "}))),
     Case("spaces after commas", text(F.to_csv(index=False).replace(",", ", "))),
-    Case("Excel", stored(F.assign(day=DAYS), "data.xlsx"), kinds={"day": "date"}, told=("xlsx",)),
-    Case("feather", stored(F, "data.feather"), told=("feather",)),
+    Case("Excel", stored(F.assign(day=DAYS), "data.xlsx"), kinds={"day": "date"}, printed=("xlsx",)),
+    Case("feather", stored(F, "data.feather"), printed=("feather",)),
     Case(
         "parquet with types",
         stored(F.assign(day=DAYS, site=pd.Categorical(levels(5)), flag=DRAW.random(N) < 0.5), "data.parquet"),
@@ -132,7 +132,7 @@ CASES = [
     ),
     # ---- numbers
     Case("thousands", csv(F.map(lambda value: f"{1e6 * value:,.0f}")), kinds={"X1": "number", "X10": "number"}),
-    Case("thousands with points", csv(DECIMAL, sep=";"), told=("decimal commas",), kinds={"X1": "number"}),
+    Case("thousands with points", csv(DECIMAL, sep=";"), printed=("decimal commas",), kinds={"X1": "number"}),
     Case(
         "currency and per cent",
         csv(F.assign(X6=F["X6"].map("${:,.2f}".format), X7=F["X7"].map("{:.1f} %".format))),
@@ -142,31 +142,33 @@ CASES = [
         "one typo",
         csv(spoilt("X4", {17: "0.5x"})),
         kinds={"X4": "number"},
-        told=("1 cell is not a number and taken as missing: '0.5x' (row 18)",),
+        printed=("1 cell is not a number and taken as missing: '0.5x' (row 18)",),
     ),
     Case(
         "a question mark in every tenth cell",
         csv(spoilt("X6", dict.fromkeys(range(0, N, 10), "?"))),
         kinds={"X6": "number"},
-        told=("40 cells are not a number and taken as missing: '?'",),
+        printed=("40 cells are not a number and taken as missing: '?'",),
     ),
     Case("a separator of thousands in one cell", csv(spoilt("X7", {3: "979,000"})), kinds={"X7": "number"}),
     Case(
         "-999 for missing",
         csv(F.assign(X6=F["X6"].where(F.index % 20 > 0, -999))),
         ("--na", "-999"),
-        told=("20 missing",),
+        printed=("20 missing",),
     ),
-    Case("an infinite cell", csv(F.assign(X8=F["X8"].where(F.index != 9, np.inf))), told=("'inf' (row 10)",)),
-    Case("missing numbers", csv(gaps()), told=(" missing",)),
+    Case("an infinite cell", csv(F.assign(X8=F["X8"].where(F.index != 9, np.inf))), printed=("'inf' (row 10)",)),
+    Case("missing numbers", csv(gaps()), printed=(" missing",)),
     Case("an outlier", csv(F.assign(X7=F["X7"].where(F.index != 9, 1e9)))),
     Case("units", csv(F * [1e-9, 1e9, 1, 1e6, 1, 1e-6, 1, 1, 1e12, 1, 1])),
     Case("heavy tails", csv(F.assign(a=np.exp(3 * DRAW.standard_normal(N)), b=DRAW.standard_cauchy(N)))),
     Case("a copy", csv(F.assign(copy=F["X7"]))),
     # ---- words
-    Case("30 levels of noise", csv(F.assign(site=levels(30))), kinds={"site": "category"}, told=("11 of 11 columns",)),
+    Case(
+        "30 levels of noise", csv(F.assign(site=levels(30))), kinds={"site": "category"}, printed=("11 of 11 columns",)
+    ),
     Case("80 levels of noise", csv(F.assign(town=levels(80))), kinds={"town": "category"}),
-    Case("missing words", csv(F.assign(site=pd.Series(levels(8)).where(F.index % 9 > 0))), told=("missing",)),
+    Case("missing words", csv(F.assign(site=pd.Series(levels(8)).where(F.index % 9 > 0))), printed=("missing",)),
     Case(
         "yes and no, true and false with gaps",
         csv(
@@ -187,18 +189,21 @@ CASES = [
         "prose",
         csv(F.assign(comment=[f"the visit of patient {i} went well, with a note of {i * 7}" for i in range(N)])),
         kinds={"comment": "text"},
-        told=("left out; keep it with --categorical comment",),
+        printed=("left out; keep it with --categorical comment",),
     ),
     # ---- dates
-    Case("dates", csv(F.assign(day=DAYS)), kinds={"day": "date"}, told=("2023-01-01 to 2024-02-04",)),
+    Case("dates", csv(F.assign(day=DAYS)), kinds={"day": "date"}, printed=("2023-01-01 to 2024-02-04",)),
     Case(
-        "dates, day first", csv(F.assign(day=DAYS.strftime("%d.%m.%Y"))), kinds={"day": "date"}, told=("2023-01-01 to",)
+        "dates, day first",
+        csv(F.assign(day=DAYS.strftime("%d.%m.%Y"))),
+        kinds={"day": "date"},
+        printed=("2023-01-01 to",),
     ),
     Case(
         "dates, month first, one bad",
         csv(F.assign(day=pd.Series(DAYS.strftime("%m/%d/%Y")).where(F.index != 4, "soon"))),
         kinds={"day": "date"},
-        told=("1 cell is not a date and taken as missing: 'soon' (row 5)",),
+        printed=("1 cell is not a date and taken as missing: 'soon' (row 5)",),
     ),
     Case("times with zones", csv(F.assign(at=DAYS.tz_localize("Europe/Rome"))), kinds={"at": "date"}),
     Case("digits that are dates", csv(F.assign(day=DAYS.strftime("%Y%m%d"))), ("--dates", "day"), {"day": "date"}),
@@ -208,7 +213,7 @@ CASES = [
         "an index without a name",
         text(F.to_csv()),
         kinds={"Unnamed: 0": "identifier"},
-        told=("keep it with --numeric",),
+        printed=("keep it with --numeric",),
     ),
     Case(
         "numbers of patients", csv(F.assign(patient_id=DRAW.permutation(10**6)[:N])), kinds={"patient_id": "identifier"}

@@ -32,12 +32,12 @@ def selected(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_each_column_holds_is_told_before_training(case: Case):
+def test_what_each_column_holds_is_printed_before_training(case: Case):
     out, result = outcome(case.name)
     assert result.exit_code == case.exit_code, result.output
     columns = pd.read_csv(out / "columns.csv").set_index("name")
     assert {name: columns.loc[name, "kind"] for name in case.kinds} == case.kinds
-    for text in case.told:
+    for text in case.printed:
         assert text in result.stdout
     for text in case.notes:
         assert text in result.stderr

@@ -15,19 +15,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from sklearn.metrics import make_scorer, max_error, r2_score
 
-from riata import LassoNetClassifierCV, LassoNetRegressorCV, losses
+from riata import LassoNetClassifierCV, LassoNetRegressorCV, losses, plot
 from riata.network.stacked import SparseWeights
 from riata.path.points import Path, Point
-from riata.plot import (
-    BLUE,
-    GREY,
-    plot_cross_validation,
-    plot_importances,
-    plot_path,
-    plot_stability,
-    score_name,
-    summary_figure,
-)
+from riata.plot import score_name, summary_figure
+from riata.plot.style import BLUE, GREY
 
 
 def a_path(counts: list[int], *, validated: bool = True, d: int = 80) -> Path:
@@ -50,13 +42,13 @@ def texts(ax) -> list[str]:
 @pytest.mark.parametrize("most", [12, 80])
 def test_the_line_goes_through_the_lowest_loss_of_every_number_of_features(most):
     path = a_path([most, 5, 5, 2, 2, 0])
-    x, y = plot_path(path).lines[0].get_data()
+    x, y = plot.path(path).lines[0].get_data()
     assert x.tolist() == [0, 2, 5, most]
     assert y.tolist() == [path[i].val_loss for i in (5, 3, 1, 0)]
 
 
 def test_the_band_is_one_standard_error_to_either_side():
-    ax = plot_path(a_path([12, 5, 0]))
+    ax = plot.path(a_path([12, 5, 0]))
     corners = ax.collections[0].get_paths()[0].vertices
     line = dict(zip(*ax.lines[0].get_data(), strict=True))
     for count, loss in line.items():
@@ -66,20 +58,20 @@ def test_the_band_is_one_standard_error_to_either_side():
 
 def test_without_validation_the_training_loss_is_shown_without_a_band():
     path = a_path([12, 5, 0], validated=False)
-    ax = plot_path(path, path[1])
+    ax = plot.path(path, path[1])
     assert ax.get_ylabel() == "training loss"
     assert not ax.collections
     assert ax.lines[0].get_ydata().tolist() == [p.loss for p in reversed(path)]
 
 
 @pytest.mark.parametrize(("position", "label"), [(1, "12 features\nλ = 0.31"), (3, "1 feature\nλ = 0.93")])
-def test_the_chosen_point_is_marked_and_labelled(position, label):
+def test_the_selected_point_is_marked_and_labelled(position, label):
     path = a_path([40, 12, 5, 1, 0])
-    ax = plot_path(path, path[position])
+    ax = plot.path(path, path[position])
     assert texts(ax) == [label]
     mark = ax.lines[-1].get_data()
     assert (mark[0][0], mark[1][0]) == (path[position].n_selected, path[position].val_loss)
-    assert texts(plot_path(path)) == []
+    assert texts(plot.path(path)) == []
 
 
 @pytest.mark.parametrize("counts", [[1000, 990, 30, 0], [12, 11, 3, 0], [1, 0], [0], [199, 7], [20000, 7], [10**6, 7]])
@@ -87,7 +79,7 @@ def test_labels_stay_inside_the_figure_wherever_the_point_is(counts):
     path = a_path(counts, d=max(counts) + 1)
     for point in path:
         figure = Figure(figsize=(4.5, 4), layout="constrained")
-        ax = plot_path(path, point, ax=figure.subplots())
+        ax = plot.path(path, point, ax=figure.subplots())
         figure.draw_without_rendering()
         box = ax.texts[0].get_window_extent()
         assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
@@ -99,7 +91,7 @@ def test_labels_stay_inside_the_figure_wherever_the_point_is(counts):
 
 def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colour():
     importances = np.array([0.1, 0.9, 0.5, 0.7])
-    ax = plot_importances(["a", "b", "c", "d" * 60], importances, [False, True, False, True], top=3)
+    ax = plot.importance(["a", "b", "c", "d" * 60], importances, [False, True, False, True], top=3)
     assert [bar.get_width() for bar in ax.patches] == [0.9, 0.7, 0.5]
     assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
     names = [label.get_text() for label in ax.get_yticklabels()]
@@ -110,20 +102,20 @@ def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colo
 
 def test_given_axes_are_drawn_on_and_returned():
     left, right = Figure().subplots(1, 2)
-    assert plot_path(a_path([3, 0]), ax=left) is left
-    assert plot_importances(["a"], [1.0], [True], ax=right) is right
+    assert plot.path(a_path([3, 0]), ax=left) is left
+    assert plot.importance(["a"], [1.0], [True], ax=right) is right
     assert right.get_xscale() == "linear"
 
 
-def test_a_bar_too_short_to_be_seen_makes_the_axis_logarithmic():
-    ax = plot_importances(["a", "b", "c"], [300.0, 0.1, 0.0], [True, False, False])
+def test_a_bar_too_short_to_be_visible_makes_the_axis_logarithmic():
+    ax = plot.importance(["a", "b", "c"], [300.0, 0.1, 0.0], [True, False, False])
     assert ax.get_xscale() == "log"
     assert 0 < ax.get_xlim()[0] < 0.1
 
 
 def test_dollar_signs_in_names_are_shown_as_they_are():
     figure = Figure()
-    ax = plot_importances(["price_$", "$a_{$", "$x^2$"], [3.0, 2.0, 1.0], [True] * 3, ax=figure.subplots())
+    ax = plot.importance(["price_$", "$a_{$", "$x^2$"], [3.0, 2.0, 1.0], [True] * 3, ax=figure.subplots())
     figure.draw_without_rendering()
     assert not any(label.get_parse_math() for label in ax.get_yticklabels())
 
@@ -139,18 +131,18 @@ def test_the_summary_has_both_panels_and_needs_no_window():
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
 
 
-def cross_validated(counts: list[float], scores: list[float], chosen: int, **networks: list) -> SimpleNamespace:
+def cross_validated(counts: list[float], scores: list[float], selected: int, **networks: list) -> SimpleNamespace:
     results = pd.DataFrame({"n_selected": counts, "mean_test_score": scores, "se_test_score": 0.02})
     results["lambda_"] = 0.5 * np.arange(len(counts))
     results["M"], results["hidden_dims"] = networks.get("M", 10.0), [(4,)] * len(counts)
     results["refit"] = networks.get("refit", "warm")
-    place = {"cv_index_": chosen, "cv_n_selected_": counts[chosen] - 0.2, "cv_score_": scores[chosen] - 0.01}
+    place = {"cv_index_": selected, "cv_n_selected_": counts[selected] - 0.2, "cv_score_": scores[selected] - 0.01}
     return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, **place)
 
 
-def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_point_marked():
+def test_cross_validated_scores_are_a_line_with_a_band_and_the_selected_and_the_best_point_are_marked():
     model = cross_validated([12.0, 5.5, 5.5, 2.0, 0.0], [0.8, 0.9, 0.7, 0.89, 0.5], 3)
-    ax = plot_cross_validation(model)
+    ax = plot.cv(model)
     x, y = ax.lines[0].get_data()
     assert x.tolist() == [0, 2, 5.5, 12]
     assert y.tolist() == [0.5, 0.89, 0.9, 0.8]
@@ -160,10 +152,10 @@ def test_scores_of_folds_are_a_line_with_a_band_and_the_chosen_and_the_best_poin
     assert texts(ax) == ["best", "1.8 features"]
     assert [line.get_data()[0][0] for line in ax.lines[1:]] == [5.5, 1.8, 1.8]
     assert ax.lines[-1].get_data()[1][0] == pytest.approx(0.88)
-    assert ax.get_ylabel() == "accuracy of the folds (± 1 standard error)"
+    assert ax.get_ylabel() == "cross-validated accuracy (± 1 standard error)"
 
 
-def _own_score(model, X, y):
+def user_score(model, X, y):
     return 0.0
 
 
@@ -183,25 +175,25 @@ def _own_score(model, X, y):
         (LassoNetRegressorCV(loss="poisson", scoring="neg_mean_absolute_error"), "neg_mean_absolute_error"),
         (LassoNetRegressorCV(scoring=make_scorer(max_error, greater_is_better=False)), "minus max_error"),
         (LassoNetRegressorCV(scoring=make_scorer(r2_score)), "r2_score"),
-        (LassoNetRegressorCV(scoring=_own_score), "_own_score"),
+        (LassoNetRegressorCV(scoring=user_score), "user_score"),
     ],
 )
-def test_the_score_of_folds_is_called_what_it_is(model, name):
+def test_the_cross_validated_score_is_named(model, name):
     assert score_name(model) == name
 
 
-def test_networks_that_were_not_chosen_are_grey():
+def test_networks_that_were_not_selected_are_grey():
     model = cross_validated([9.0, 4.0, 8.0, 3.0], [0.6, 0.5, 0.9, 0.8], 2, M=[1.0, 1.0, 10.0, 10.0])
-    ax = plot_cross_validation(model)
+    ax = plot.cv(model)
     colours = {tuple(line.get_xdata()): to_hex(line.get_color()) for line in ax.lines[:2]}
     assert colours == {(4.0, 9.0): GREY, (3.0, 8.0): BLUE}
 
 
-@pytest.mark.parametrize("chosen", range(4))
+@pytest.mark.parametrize("selected", range(4))
 @pytest.mark.parametrize("most", [4.0, 35.0, 900.0])
-def test_labels_of_folds_stay_inside_the_figure(most, chosen):
-    model = cross_validated([most, most - 0.4, 1.0, 0.0], [0.9, 0.91, 0.7, 0.5], chosen)
-    ax = plot_cross_validation(model)
+def test_labels_of_cross_validated_scores_stay_inside_the_figure(most, selected):
+    model = cross_validated([most, most - 0.4, 1.0, 0.0], [0.9, 0.91, 0.7, 0.5], selected)
+    ax = plot.cv(model)
     ax.figure.draw_without_rendering()
     for text in ax.texts:
         box = text.get_window_extent()
@@ -216,31 +208,31 @@ def a_selector(frequencies: list[float], **more: object) -> SimpleNamespace:
 
 
 def test_bars_are_the_most_stable_features_and_the_line_is_the_threshold():
-    ax = plot_stability(a_selector([0.2, 1.0, 0.0, 0.8]))
-    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.8, 0.2]  # without the one that was never taken
+    ax = plot.stability(a_selector([0.2, 1.0, 0.0, 0.8]))
+    assert [bar.get_width() for bar in ax.patches] == [1.0, 0.8, 0.2]  # without the one that was never selected
     assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["x1", "x3", "x0"]
     assert ax.lines[0].get_xdata()[0] == 0.75
     assert texts(ax) == ["threshold 0.75"]
-    assert ax.get_xlabel() == "share of the halves (first 3 of each)"
+    assert ax.get_xlabel() == "share of half-samples (top 3 of each)"
 
 
-def test_columns_of_one_name_are_one_bar_and_at_most_so_many_are_shown():
+def test_columns_of_one_name_are_one_bar_and_top_limits_the_bars():
     selector = a_selector([0.9, 0.9, 0.3, 0.1], feature_names_in_=["a=1", "a=2", "b", "c"])
-    assert len(plot_stability(selector).patches) == 4
-    ax = plot_stability(selector, names=["a", "a", "b", "c"], top=2)
+    assert len(plot.stability(selector).patches) == 4
+    ax = plot.stability(selector, names=["a", "a", "b", "c"], top=2)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
 
 
 def test_the_label_under_the_bars_is_not_cut_off_by_long_names():
-    ax = plot_stability(a_selector([1.0, 0.1], feature_names_in_=["long " * 9, "b"], n_features_taken_=1000))
+    ax = plot.stability(a_selector([1.0, 0.1], feature_names_in_=["long " * 9, "b"], n_features_taken_=1000))
     ax.figure.draw_without_rendering()
     box = ax.xaxis.label.get_window_extent()
     assert ax.figure.bbox.x0 <= box.x0 and box.x1 <= ax.figure.bbox.x1
 
 
-def test_without_any_stable_feature_there_are_still_names():
-    ax = plot_stability(a_selector([0.0, 0.0]))
+def test_without_any_stable_feature_the_names_are_shown():
+    ax = plot.stability(a_selector([0.0, 0.0]))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["x0", "x1"]
     ax.figure.draw_without_rendering()
     box = ax.texts[0].get_window_extent()
@@ -259,9 +251,9 @@ def test_nothing_is_cut_off_wherever_the_point_lies(n_features, counts, at):
     figure = summary_figure(model, [f"a rather long name of a feature {j}" for j in range(n_features)])
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    renderer, room = canvas.get_renderer(), figure.bbox_inches.padded(0.01)
+    renderer, page = canvas.get_renderer(), figure.bbox_inches.padded(0.01)
     drawn = figure.get_tightbbox(renderer)
-    assert room.x0 <= drawn.x0 and drawn.x1 <= room.x1 and room.y0 <= drawn.y0 and drawn.y1 <= room.y1
+    assert page.x0 <= drawn.x0 and drawn.x1 <= page.x1 and page.y0 <= drawn.y0 and drawn.y1 <= page.y1
     left = figure.axes[0]
     (label,) = left.texts
     box = label.get_window_extent(renderer)

@@ -1,0 +1,202 @@
+"""Options of the commands: their types and help, the checks of their values, and what they make up together."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from riata.cli.output import print_text
+from riata.files import ColumnOptions, ReadOptions, TableError
+
+# ---- of both commands -----------------------------------------------------------------------------------------------
+
+Names = list[str] | None
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A csv, tsv, txt, parquet, feather or xlsx file, one row per sample; - for standard input."
+    ),
+]
+Categorical = Annotated[
+    Names, typer.Option("--categorical", metavar="COL", help="A column to take as categories; may be repeated.")
+]
+Numeric = Annotated[
+    Names, typer.Option("--numeric", metavar="COL", help="A column to take as numbers; may be repeated.")
+]
+Dates = Annotated[Names, typer.Option("--dates", metavar="COL", help="A column to take as dates; may be repeated.")]
+Missing = Annotated[
+    Names, typer.Option("--na", metavar="TEXT", help="Cells that stand for missing values, beside NA; may be repeated.")
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--sep", metavar="SIGN", help="Separator of fields: , ; | tab or space; detected by default."),
+]
+Decimal = Annotated[
+    str | None, typer.Option("--decimal", metavar="SIGN", help="Decimal sign: . or , ; detected by default.")
+]
+Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Rows above the names, such as a title.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
+Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers, such as 100 or 100,50.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+
+# ---- of select ------------------------------------------------------------------------------------------------------
+
+
+class Task(StrEnum):
+    """Whether the target holds classes or a quantity."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+Target = Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")]
+TaskName = Annotated[Task, typer.Option("--task", help="Type of the target; auto infers it and prints the reason.")]
+K = Annotated[int | None, typer.Option("--k", help="Select at most this many features, one for each column.")]
+Folds = Annotated[int | None, typer.Option("--cv", metavar="K", help="Select the model by K-fold cross-validation.")]
+Stability = Annotated[
+    bool, typer.Option("--stability", help="Also run stability selection: features that most half-samples select.")
+]
+MaxFalse = Annotated[
+    float | None,
+    typer.Option(
+        "--max-false", metavar="X", help="With --stability: mean number of false selections, at most; default 1."
+    ),
+]
+Fdr = Annotated[
+    float | None, typer.Option("--fdr", metavar="Q", help="Also select with knockoffs, at false discovery rate Q.")
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", metavar="N", help="Folds and half-samples to fit in parallel; -1 for all cores.")
+]
+OutFolder = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
+Drop = Annotated[Names, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")]
+M = Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")]
+
+# ---- of impute ------------------------------------------------------------------------------------------------------
+
+OutFile = Annotated[
+    Path, typer.Option("--out", metavar="FILE", help="The filled table, .csv or .parquet; its folder is made.")
+]
+Inputs = Annotated[int | None, typer.Option("--k", help="Fill all columns from at most this many of them.")]
+PassThrough = Annotated[
+    Names, typer.Option("--drop", metavar="COL", help="A column to pass through unchanged; may be repeated.")
+]
+
+
+# ---- all together ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of a command, checked."""
+
+    out: Path
+    seed: int
+    k: int | None = None
+    M: float = 10.0
+    hidden: tuple[int, ...] = (100,)
+    quiet: bool = False
+    cv: int | None = None  # folds
+    max_false: float | None = None  # bound of a stability selection; None for no such selection
+    fdr: float | None = None  # false discovery rate of a selection with knockoffs; None for no such selection
+    n_jobs: int = 1
+
+    @property
+    def console(self) -> Console:
+        """Where results are printed."""
+        return Console(quiet=self.quiet)
+
+    def note(self, *texts: str) -> None:
+        """Print remarks on standard error."""
+        for text in texts:
+            print_text(Console(stderr=True, quiet=self.quiet), f"note: {text}")
+
+    @contextmanager
+    def noting_warnings(self, wording: Mapping[str, str] | None = None) -> Iterator[list[str]]:
+        """Print the warnings of a block as notes, once each, when it has ended; they are then in the list as well.
+
+        ``wording`` replaces the library's names of parameters by those of the command line.
+        """
+        notes: list[str] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield notes
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
+            for of_library, of_command in (wording or {}).items():
+                text = text.replace(of_library, of_command)
+            notes.append(text)
+            self.note(text)
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
+def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> ReadOptions:
+    """Check how a file is to be read."""
+    signs = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
+    if decimal not in (None, ".", ","):
+        raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
+    return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
+
+
+def column_options(categorical: Names, numeric: Names, dates: Names, drop: Names) -> ColumnOptions:
+    """Return what a user has decided about columns."""
+    return ColumnOptions(*(tuple(names or ()) for names in (categorical, numeric, dates, drop)))
+
+
+def parse_widths(text: str) -> tuple[int, ...]:
+    """Parse the widths of hidden layers."""
+    try:
+        widths = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        widths = ()
+    if not widths or min(widths) < 1:
+        raise TableError(f"--hidden must be widths of at least 1, such as 100 or 100,50; got {text!r}")
+    return widths
+
+
+def check_k(k: int | None, n: int, what: str) -> int | None:
+    """Check a number of features or columns."""
+    if k is not None and not 1 <= k <= n:
+        raise TableError(f"--k must be between 1 and the number of {what}, {n}; got {k}")
+    return k
+
+
+def check_cv(cv: int | None) -> int | None:
+    """Check a number of folds."""
+    if cv is not None and cv < 2:
+        raise TableError(f"--cv must be at least 2 folds; got {cv}")
+    return cv
+
+
+def check_max_false(stability: bool, max_false: float | None) -> float | None:
+    """Check the bound of a stability selection; None without such a selection."""
+    if not stability and max_false is not None:
+        raise TableError("--max-false is for stability selection: give --stability too")
+    if max_false is not None and not 0 < max_false < math.inf:
+        raise TableError(f"--max-false must be above 0, such as 1; got {max_false:g}")
+    return (1.0 if max_false is None else max_false) if stability else None
+
+
+def check_fdr(fdr: float | None) -> float | None:
+    """Check a false discovery rate."""
+    if fdr is not None and not 0 < fdr <= 1:
+        raise TableError(f"--fdr must be above 0 and at most 1, such as 0.1; got {fdr:g}")
+    return fdr
+
+
+def check_jobs(jobs: int) -> int:
+    """Check how many jobs may run in parallel."""
+    if jobs < 1 and jobs != -1:
+        raise TableError(f"--jobs must be at least 1, or -1 for all cores; got {jobs}")
+    return jobs

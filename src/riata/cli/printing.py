@@ -1,0 +1,147 @@
+"""The tables that a selection prints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from riata.cli.evidence import Evidence, Selection
+from riata.cli.options import Job
+from riata.cli.output import SHOWN, mention_rest, number_table, print_text
+from riata.cli.results import Result
+from riata.evidence.curves import brief
+from riata.plot import score_name
+
+
+def show_result(result: Result) -> None:
+    """Print the selected features, interactions and scores."""
+    console = result.job.console
+    _show_features(console, result)
+    _show_interactions(console, result.model)
+    _show_scores(console, result)
+    if result.job.cv is not None:
+        _show_cross_validation(console, result.model, result.job.cv)
+
+
+def show_stability(console: Console, found: Selection, used: set[str]) -> None:
+    """Print the columns that most half-samples select, and which of them the model uses."""
+    selector = found.selector
+    share = f"in at least {100 * selector.threshold_:g} % of {selector.n_resamples} half-samples"
+    title = f"Stability: {len(found.selected)} of {len(found.frame)} columns"
+    if not len(found.selected):
+        print_text(console, f"{title} are selected {share}\n")
+        return
+    _show_columns(console, title, found, "frequency", used)
+    print_text(console, f"These are selected {share}, as one of the top {selector.n_features_taken_}.")
+    bound = f"at most {selector.false_bound_:.2g} on average"
+    print_text(console, f"Columns among them that are selected no more often than by chance: {bound}.\n")
+
+
+def show_knockoffs(console: Console, found: Selection, used: set[str]) -> None:
+    """Print the columns that knockoffs select, and which of them the model uses."""
+    fdr = found.selector.fdr
+    title = f"Knockoffs: {len(found.selected)} of {len(found.frame)} columns"
+    if not len(found.selected):
+        print_text(console, f"{title} at a false discovery rate of {fdr:g}\n")
+        return
+    _show_columns(console, title, found, "statistic", used)
+    print_text(console, f"These are selected at a false discovery rate of {fdr:g}: on average, at most {100 * fdr:g} %")
+    print_text(console, "of such columns are independent of the target, given the other columns.\n")
+
+
+def show_selection_rule(job: Job, found: Evidence) -> None:
+    """Print that the model does not depend on stability selection and knockoffs."""
+    names = [name for name in ("stability", "knockoffs") if getattr(found, name) is not None]
+    if names:
+        path = "the validation loss along the path" if job.k is None else f"--k {job.k} along the path"
+        folds = f"{job.cv}-fold cross-validation" + ("" if job.k is None else f" and --k {job.k}")
+        print_text(
+            job.console, f"The selected features and their scores come from {path if job.cv is None else folds}."
+        )
+        print_text(job.console, f"The evidence from {' and '.join(names)} does not change them.\n")
+
+
+def feature_table(features: pd.DataFrame, n_features: int, *, same_class: bool = False) -> RichTable:
+    """Return the table of the selected features; ``same_class`` if all effects are on the probability of one class."""
+    printed = number_table(f"Selected {len(features)} of {n_features} features", "feature", ["importance", "loss rise"])
+    printed.add_column("effect")
+    for row in features.head(SHOWN).to_dict("records"):
+        margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
+        rise = brief(row["loss_rise"], 2) + ("" if math.isnan(margin) else f" ± {brief(margin, 2)}")
+        effect = row["effect"].removesuffix(f", towards {row['towards']}") if same_class else row["effect"]
+        printed.add_row(Text(row["name"]), brief(row["importance"], 3), rise, Text(effect))
+    mention_rest(printed, len(features), "selected.csv")
+    return printed
+
+
+def _show_features(console: Console, result: Result) -> None:
+    table, model, features = result.table, result.model, result.features
+    if not len(features):
+        print_text(console, _no_feature(result))
+        return
+    classifies = table.task == "classification"
+    two = classifies and len(model.classes_) == 2
+    predicted = f"probability of {model.classes_[1]}" if two else "probability" if classifies else "prediction"
+    console.print("", feature_table(features, table.X.shape[1], same_class=two), sep="\n")
+    loss = "log loss" if classifies else "squared error"
+    print_text(console, f" loss rise: of the held-out {loss}, if the column is permuted (± 95 %)")
+    print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
+
+
+def _no_feature(result: Result) -> str:
+    """Return why no feature was selected."""
+    counts = result.model.path_.n_selected
+    if result.job.k is not None and (counts > 0).any():
+        fewest = int(counts[counts > 0].min())
+        return f"No feature was selected: the path goes from {fewest} features to none; use --k {fewest}.\n"
+    return "No feature was selected: none of them clearly lowers the validation loss.\n"
+
+
+def _show_interactions(console: Console, model: Any) -> None:
+    """Print the five strongest interactions; or why pairs were not tested."""
+    found = model.interactions_
+    _, _, untested = model.screening_.partition(": ")
+    if untested:
+        print_text(console, f"Pairs of features were not tested:\n{untested}.\n")
+    if not len(found):
+        return
+    printed = number_table("Interactions associated with the target", "features", ["statistic", "corrected p"])
+    for row in found.head(5).to_dict("records"):
+        names = (row[f"feature_{i}"] for i in (1, 2, 3) if row[f"feature_{i}"] is not None)
+        printed.add_row(Text(" × ".join(map(str, names))), brief(row["statistic"], 3), brief(row["p_value"], 2))
+    mention_rest(printed, len(found), "interactions.csv")
+    console.print(printed, "", sep="\n")
+
+
+def _show_scores(console: Console, result: Result) -> None:
+    names = list(result.scores["selected"])
+    labels = {
+        "selected": f"selected features ({len(result.features)})",
+        "all": f"all features ({result.table.X.shape[1]})",
+        "baseline": "most frequent class" if result.table.task == "classification" else "mean of the target",
+    }
+    printed = number_table(f"Scores on {result.sizes[1]} held-out rows", "", names)
+    for name, row in result.scores.items():
+        printed.add_row(labels[name], *(f"{row[score]:.4g}" for score in names))
+    console.print(printed, "", sep="\n")
+
+
+def _show_cross_validation(console: Console, model: Any, n_folds: int) -> None:
+    score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
+    mean = round(model.cv_n_selected_, 1)
+    size = "1 feature" if mean == 1 else f"{mean:g} features"
+    print_text(console, f"Cross-validated {score_name(model)} of {n_folds} folds: {score}")
+    print_text(console, f"with {size} on average; the model, fitted on all folds, has {model.n_selected_}\n")
+
+
+def _show_columns(console: Console, title: str, found: Selection, number: str, used: set[str]) -> None:
+    printed = number_table(title, "column", [number, "in the model"])
+    for row in found.selected.head(SHOWN).to_dict("records"):
+        printed.add_row(Text(row["feature"]), f"{row[number]:.3g}", "yes" if row["feature"] in used else "no")
+    mention_rest(printed, len(found.selected))
+    console.print(printed)

@@ -1,0 +1,105 @@
+"""The files of a selection."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from riata import plot
+from riata.cli import evidence
+from riata.cli.evidence import Evidence
+from riata.cli.options import Job
+from riata.cli.output import as_json, versions
+from riata.cli.scoring import Scores
+from riata.files import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The path's selection, its scores, and what they come from."""
+
+    table: Table
+    job: Job
+    model: Any
+    scores: Scores
+    features: pd.DataFrame  # one row for each selected feature, most important first
+    sizes: tuple[int, int]  # training and held-out rows
+    notes: tuple[str, ...]
+
+
+def selected_features(model: Any, table: Table) -> pd.DataFrame:
+    """Return one row for each selected feature, most important first."""
+    used = {column.name: column.kind for column in table.columns if column.used}
+    frame = pd.DataFrame({"name": table.X.columns, "kind": [used[name] for name in table.X.columns]})
+    frame["importance"] = model.feature_importances_
+    return frame[model.selected_].sort_values("importance", ascending=False, ignore_index=True)
+
+
+def path_files(result: Result) -> dict[str, bytes]:
+    """Return the contents of the files that describe the path and the model."""
+    model, table = result.model, result.table
+    files = selection_files(result, Evidence()) | {
+        "columns.csv": table.kinds.to_csv(index=False).encode(),
+        "interactions.csv": model.interactions_.to_csv(index=False).encode(),
+        "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
+        "path.png": png(plot.summary_figure(model, list(table.X.columns))),
+    }
+    if result.job.cv is not None:
+        files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
+        files["cv.png"] = png(plot.cv(model).figure)
+    return files
+
+
+def selection_files(result: Result, found: Evidence) -> dict[str, bytes]:
+    """Return the contents of the files that change with the evidence."""
+    features = evidence.with_frequency(result.features, found)
+    return {"selected.csv": features.to_csv(index=False).encode(), "summary.json": as_json(_summary(result, found))}
+
+
+def _summary(result: Result, found: Evidence) -> dict[str, Any]:
+    model, table, job = result.model, result.table, result.job
+    counts = table.kinds["kind"].value_counts().to_dict()
+    return {
+        "versions": versions(),
+        "seed": job.seed,
+        "k": job.k,
+        "task": table.task,
+        "rows": {"used": len(table.y), "fitted": result.sizes[0], "held_out": result.sizes[1]},
+        "columns": {"file": len(table.columns), "features": table.X.shape[1], "kinds": counts},
+        "estimator": type(model).__name__,
+        "parameters": model.get_params(),
+        "screening": model.screening_,
+        "n_interactions": len(model.interactions_),
+        "lambda": model.lambda_,
+        "n_selected": model.n_selected_,
+        "selected": result.features["name"].tolist(),
+        "scores": result.scores,
+        "cv": None if job.cv is None else _cross_validation(model, job.cv),
+        **evidence.summary(found),
+        "notes": list(result.notes),
+    }
+
+
+def _cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
+    """Return the entry of cross-validation in the summary."""
+    return {
+        "folds": n_folds,
+        "score": plot.score_name(model),
+        "mean": model.cv_score_,
+        "standard_error": model.cv_score_se_,
+        "lambda": model.cv_results_["lambda_"][model.cv_index_],
+        "n_selected": model.cv_n_selected_,
+    }
+
+
+def png(figure: Any) -> bytes:
+    """Return the contents of a PNG file of a figure."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # the tables hold the names in full
+        figure.savefig(buffer, format="png", dpi=200)
+    return buffer.getvalue()

@@ -1,0 +1,66 @@
+"""Scores on held-out rows, and warnings about the rows that they may depend on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, root_mean_squared_error
+from sklearn.model_selection import train_test_split
+
+from riata.files import Table, extreme_target, unlike_training
+
+Rows = NDArray[np.int64]
+Scores = dict[str, dict[str, float]]
+
+
+def split(table: Table, seed: int) -> tuple[Rows, Rows]:
+    """Hold out a fifth of the rows, and at least one of every class."""
+    classes = table.y if table.task == "classification" else None
+    size = math.ceil(len(table.y) / 5) if classes is None else max(math.ceil(len(table.y) / 5), len(np.unique(classes)))
+    fit, held_out = train_test_split(np.arange(len(table.y)), test_size=size, stratify=classes, random_state=seed)
+    return np.sort(fit), np.sort(held_out)
+
+
+def held_out_scores(model: Any, table: Table, fit: Rows, held_out: Rows) -> Scores:
+    """Score the model, the dense network and a baseline without features on the held-out rows."""
+    X, y = table.X.iloc[held_out], table.y[held_out]
+    baseline = DummyClassifier(strategy="prior") if table.task == "classification" else DummyRegressor()
+    baseline.fit(table.X.iloc[fit], table.y[fit])
+    models = {"selected": model, "all": model.at(lambda_=0), "baseline": baseline}
+    score = _classification_scores if table.task == "classification" else _regression_scores
+    return {name: score(each, X, y) for name, each in models.items()}
+
+
+def _classification_scores(model: Any, X: pd.DataFrame, y: NDArray[Any]) -> dict[str, float]:
+    predicted = model.predict(X)
+    return {
+        "accuracy": float(accuracy_score(y, predicted)),
+        # Balanced accuracy over the classes that were held out; scikit-learn's own warns if others are predicted.
+        "balanced accuracy": float(recall_score(y, predicted, labels=np.unique(y), average="macro")),
+        "log loss": float(log_loss(y, model.predict_proba(X), labels=model.classes_)),
+    }
+
+
+def _regression_scores(model: Any, X: pd.DataFrame, y: NDArray[Any]) -> dict[str, float]:
+    predicted = model.predict(X)
+    return {"R²": float(r2_score(y, predicted)), "RMSE": float(root_mean_squared_error(y, predicted))}
+
+
+def target_warnings(table: Table, rows: Rows) -> list[str]:
+    """Return a warning about a few rows that dominate the squared error."""
+    text = extreme_target(table.y[rows], table.rows[rows], table.target) if table.task == "regression" else ""
+    return [text] if text else []
+
+
+def held_out_warnings(table: Table, features: pd.DataFrame, fit: Rows, held_out: Rows) -> list[str]:
+    """Return up to six warnings about held-out rows that are unlike the training rows, in a selected column or the target."""
+    notes = target_warnings(table, held_out) + unlike_training(
+        table.X[features["name"].tolist()], fit, held_out, table.rows
+    )
+    more = len(notes) - 6
+    return notes if more <= 0 else [*notes[:6], f"and {more} more such columns"]
