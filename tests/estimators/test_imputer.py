@@ -189,7 +189,7 @@ def test_a_nonlinear_function_of_another_column_is_learnt():
 
 
 def test_very_wide_tables_start_at_random(monkeypatch):
-    monkeypatch.setattr("riata.estimators.imputer._WIDEST", 4)
+    monkeypatch.setattr("riata.completion.training._WIDEST", 4)
     X = plane()
     gaps = with_gaps(X)
     model = LassoNetImputer(**with_training(**{**FAST, "n_iters": (600, 5)}, n_features_to_select=8)).fit(gaps)

@@ -72,3 +72,13 @@ def hold_out(table: NDArray[np.floating], observed: Mask, share: float, seed: in
     order = uniform.argsort(axis=0).argsort(axis=0)
     held_out = (uniform < share) & (order < observed.sum(axis=0) - 5)
     return np.where(held_out, table, np.nan).astype(np.float64)
+
+
+def given_validation(known: Mask, values: NDArray[np.floating], there: Mask) -> Floats:
+    """Return the entries that a user gave to validate on, NaN elsewhere; of every column some must be left to learn from."""
+    if values.shape != known.shape:
+        raise ValueError(f"X_val must have the shape of X, {known.shape}; got {values.shape}")
+    lost = np.flatnonzero(~(known & ~there).any(axis=0) & there.any(axis=0))
+    if len(lost):
+        raise ValueError(f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from")
+    return np.where(there, values, np.nan).astype(np.float64)

@@ -22,9 +22,10 @@ from riata.prox import Groups
 from riata.solver.problem import Problem
 from riata.solver.stopping import Stopping
 
-__all__ = ["HistoryRow", "Trained", "Trainer", "train"]
+__all__ = ["HistoryRow", "Trained", "Trainer", "linear_precision", "train"]
 
 Floats = NDArray[np.float64]
+_WIDEST = 2000  # columns up to which training begins with a linear model of all of them
 _ITERS_PER_HIDING, _ITERS_PER_EVALUATION = 3, 9
 _FILL_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)  # of which the one of lowest validation error is selected
 
@@ -206,3 +207,11 @@ def _update_average(average: Weights, weights: Weights) -> None:
 
 def _copy(weights: Weights) -> Weights:
     return Weights(weights.rows.clone(), weights.upper.clone())
+
+
+def linear_precision(gaps: Gaps) -> Floats | None:
+    """Return Q of Soft-Impute; None for more than 2,000 columns, whose covariances alone would take gigabytes."""
+    if gaps.values.shape[1] > _WIDEST:
+        return None
+    values, validation = (table.cpu().double().numpy() for table in (gaps.values, gaps.validation))
+    return soft_impute.precision(values, gaps.observed.cpu().numpy(), validation)

@@ -221,8 +221,8 @@ class _Chosen(NamedTuple):
 class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
-    holds a path on all rows, and is at the point with about as many features as the folds ask for.
+    Points of the path are scored on the samples of each fold, by networks that have not seen them. The fitted estimator
+    holds a path on all samples, and is at the point with about as many features as the folds ask for.
 
     Parameters
     ----------
@@ -242,9 +242,9 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from riata import LassoNetClassifierCV
+    >>> from riata import LassoNetClassifierCV, Training
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = LassoNetClassifierCV(hidden_dims=(10,), cv=3, path_multiplier=1.1, random_state=0).fit(X, y)
+    >>> model = LassoNetClassifierCV((10,), cv=3, training=Training(path_multiplier=1.1), random_state=0).fit(X, y)
     >>> model.n_selected_ < 30 and model.cv_score_ > 0.9
     True
     """
@@ -257,8 +257,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
 class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
 
-    Points of the path are scored on the rows of each fold, by networks that have not seen them. The fitted estimator
-    holds a path on all rows, and is at the point with about as many features as the folds ask for.
+    It works as :class:`LassoNetClassifierCV` does.
 
     Parameters
     ----------

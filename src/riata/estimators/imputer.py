@@ -15,8 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check, completion, threads
-from riata.completion import Completer, FilledPoint, Gaps, Trained, Trainer, soft_impute
-from riata.completion.table import hold_out, prepare
+from riata.completion import Completer, FilledPoint, Gaps, Trained, Trainer
+from riata.completion.table import given_validation, hold_out, prepare
+from riata.completion.training import linear_precision
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel, PathSettings
 from riata.estimators.training import Stages
@@ -33,7 +34,6 @@ Floats = NDArray[np.float64]
 Table = NDArray[np.floating]
 Mask = NDArray[np.bool_]
 _ITERS_FACTOR = 4  # times as many iterations at each λ as other estimators: many columns have to take over from each
-_WIDEST = 2000  # columns up to which training begins with a linear model of all of them
 _SEED = 848  # of scores; not one that gaps are likely to be drawn with, as then there would be nothing to hide
 _SCORED = 0.1  # share of the known entries that a score hides
 
@@ -43,19 +43,17 @@ _SCORED = 0.1  # share of the known entries that a score hides
 class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     """Fill the gaps of a table with a network, and find the few columns that are enough to know all others.
 
-    A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that it is
-    not shown: again and again a random share of the known entries is hidden from it, and only these are scored. What is
-    hidden or missing is filled with the network's own output, several times over. The linear part starts as Soft-Impute, with
-    a penalty that validation entries choose, so what is linear and of low rank is known before training begins (up to 2,000
-    columns; tables with more start at random, and need memory for the square of their number).
+    A residual network f(x) = skip(x) + g(x) from the columns of X to the same columns is trained to predict entries that are
+    hidden from it: every few iterations another random share of the known entries. What is hidden or missing is filled with the
+    network's output, several times in turn. The linear part starts as Soft-Impute, with a penalty selected on validation
+    entries (up to 2,000 columns; tables with more start at random, and need memory for the square of their number).
 
-    Then a path is followed as in the other estimators: λ Σ ‖skip_j‖ is added and λ grows, so that fewer and fewer columns
-    are measured to fill in all of them. ``path_`` says at which error: that of the first network, without a penalty, when all
-    but a point's columns are gaps to it. ``at(n_features=k)`` does the same without training; for few columns, a network
-    trained for them, with ``n_features_to_select=k`` or for given ``columns``, is clearly better.
+    Then the path is solved as in the other estimators, so that fewer and fewer columns are measured to fill in all of them.
+    ``path_`` holds the error of the dense network where all but a point's columns are gaps. ``at(n_features=k)`` uses it;
+    for few columns a network trained for them, with ``n_features_to_select=k`` or for given ``columns``, is clearly better.
 
-    Gaps may lie anywhere, in new rows too, also where there were none before. A known entry is never changed. Values filled in
-    stay between the lowest and the highest known value of their column.
+    Gaps may lie anywhere, in new samples too. A known entry is never changed, and values filled in stay between the lowest and
+    the highest known value of their column.
 
     Parameters
     ----------
@@ -125,7 +123,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     # Fitting.
 
     def fit(self, X: ArrayLike, y: Any = None, *, X_val: ArrayLike | None = None) -> Self:
-        """Learn to fill gaps, follow the path to fewer and fewer columns, and choose a point.
+        """Learn to fill gaps, solve the path to fewer and fewer columns, and select a point.
 
         Parameters
         ----------
@@ -137,10 +135,6 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             Entries to validate on instead of a random part of X: their values, and gaps elsewhere. Where X is known too, it
             is treated as a gap.
 
-        Returns
-        -------
-        self
-            The fitted imputer, at the chosen point.
         """
         settings = self._settings()
         with self._all_or_nothing():
@@ -159,7 +153,9 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device()
         )
         self._empty = ~known.any(axis=0)
-        self._fit_indicator(known)
+        self.indicator_ = None
+        if self.add_indicator:
+            self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
         return gaps
 
     def _solve(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int]) -> Point:
@@ -229,9 +225,8 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
         scaled = self._known.scaling
-        hidden = (
-            known & (np.random.default_rng([_SEED, *known.shape]).random(known.shape) < _SCORED) & (scaled.scale > 0)
-        )
+        chance = np.random.default_rng([_SEED, *known.shape]).random(known.shape)
+        hidden = known & (chance < _SCORED) & (scaled.scale > 0)
         if not hidden.any():
             raise ValueError(f"X has {int(known.sum())} known entries: too few to hide a tenth of them and score those")
         missed = (table - self._completed(table, known & ~hidden))[hidden]
@@ -242,11 +237,9 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the columns of what :meth:`transform` returns."""
         check_is_fitted(self, "point_")
-        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
-        if self.indicator_ is None:
-            kept: NDArray[np.object_] = names[self._kept()]
-            return kept
-        return np.concatenate([names[self._kept()], self.indicator_.get_feature_names_out(names)])
+        names = super().get_feature_names_out(input_features)
+        more = [] if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
+        return np.concatenate([names[self._kept()], np.asarray(more, dtype=object)])
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -307,7 +300,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         return Trainer(
             self._network,
             gaps,
-            _linear(gaps),
+            linear_precision(gaps),
             M=float(self.M),
             costs=costs,
             ids=ids,
@@ -335,12 +328,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         if X_val is None:
             return hold_out(table, known, self.val_size, seeds[0]), (seeds[1], seeds[2])
         values, there = self._check_table(X_val, fitting=False)
-        if values.shape != table.shape:
-            raise ValueError(f"X_val must have the shape of X, {table.shape}; got {values.shape}")
-        lost = np.flatnonzero(~(known & ~there).any(axis=0) & there.any(axis=0))
-        if len(lost):
-            raise ValueError(f"X_val holds all that is known of column {lost[0]}: leave some of it in X to learn from")
-        return np.where(there, values, np.nan).astype(np.float64), (seeds[1], seeds[2])
+        return given_validation(known, values, there), (seeds[1], seeds[2])
 
     def _select(self) -> Point:
         """Choose a point; where nothing says which is best, all columns are better than few."""
@@ -360,16 +348,3 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     def _kept(self) -> Any:
         """Mark the columns that are returned."""
         return np.ones(self.n_features_in_, dtype=bool) if self.keep_empty_features else ~self._empty
-
-    def _fit_indicator(self, known: Mask) -> None:
-        self.indicator_ = None
-        if self.add_indicator:
-            self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
-
-
-def _linear(gaps: Gaps) -> Floats | None:
-    """Return what Soft-Impute knows of the columns, unless there are so many that their covariances alone take gigabytes."""
-    if gaps.values.shape[1] > _WIDEST:
-        return None
-    values, validation = (table.cpu().double().numpy() for table in (gaps.values, gaps.validation))
-    return soft_impute.precision(values, gaps.observed.cpu().numpy(), validation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from riata.preprocess import categories
 __all__ = ["KnockoffSelector"]
 
 
+@dataclass(repr=False, eq=False)
 class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Select features so that the expected share of false ones among them stays below ``fdr``.
 
@@ -106,32 +108,18 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 34])
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        fdr: float = 0.1,
-        n_draws: int = 1,
-        n_fits: int = 4,
-        importance: str = "auto",
-        method: str = "mvr",
-        covariance: str = "ledoit-wolf",
-        feature_groups: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.fdr = fdr
-        self.n_draws = n_draws
-        self.n_fits = n_fits
-        self.importance = importance
-        self.method = method
-        self.covariance = covariance
-        self.feature_groups = feature_groups
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    fdr: float = 0.1
+    n_draws: int = 1
+    n_fits: int = 4
+    importance: str = "auto"
+    method: str = "mvr"
+    covariance: str = "ledoit-wolf"
+    feature_groups: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Draw knockoffs, fit the estimator on columns and knockoffs, and select.

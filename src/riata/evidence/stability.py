@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
+@dataclass(repr=False, eq=False)
 class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     """Select features that many random halves of the samples agree on, with a bound on false selections.
 
@@ -91,30 +93,17 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        max_false: float = 1.0,
-        n_features: int | None = None,
-        threshold: float | None = None,
-        n_resamples: int = 100,
-        assumption: str = "r-concave",
-        feature_groups: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.max_false = max_false
-        self.n_features = n_features
-        self.threshold = threshold
-        self.n_resamples = n_resamples
-        self.assumption = assumption
-        self.feature_groups = feature_groups
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    max_false: float = 1.0
+    n_features: int | None = None
+    threshold: float | None = None
+    n_resamples: int = 100
+    assumption: str = "r-concave"
+    feature_groups: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None

@@ -119,7 +119,7 @@ def prepare(
     needed = options.adaptive or options.how == "auto" or options.screening == "pairs"
     found = Screening()
     if screened is not None and options.screening is not None and needed:
-        found = screen(X, screened[: len(X)], weights, options.screening, n_levels, device=device)
+        found = screen(options.screening, X, screened[: len(X)], weights, n_levels, device)
     expanded = _expansion(X, weights, options, found, n_levels)
     factors = found.associations if options.adaptive else None
     if factors is not None and ids is not None and screened is not None:

@@ -43,30 +43,21 @@ class Screening:
 
 
 def screen(
+    which: str,
     X: NDArray[np.floating],
     target: Floats,
     weights: Floats,
-    which: str,
-    n_levels: Ids | None = None,
-    *,
-    device: torch.device | str = "cpu",
+    n_levels: Ids | None,
+    device: torch.device | str,
 ) -> Screening:
     """Test features one by one, and pairs and triples of them.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Numbers, NaN where they are missing, and codes of categories.
-    target : array of shape (n, o)
-        Outputs; those of zeros and ones are classes.
-    weights : array of shape (n,)
-        They sum to the number of samples they stand for.
     which : {"auto", "marginal", "pairs"}
         "auto" leaves pairs out where there are too many, or too many marginal associations to tell interactions from.
-    n_levels : array of shape (d,), optional
-        Number of codes of each feature, 0 for numbers.
-    device
-        Where pairs are tested.
+    X, target, weights, n_levels, device
+        As for :func:`riata.preprocess.interactions.screen`.
     """
     found = marginal.measure(X, target, weights, n_levels)
     if which == "marginal":
