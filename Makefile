@@ -29,7 +29,7 @@ demo: .venv/.installed  ## select features on a data set that ships with scikit-
 test: .venv/.installed  ## run the tests and the examples in docstrings
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-lint: .venv/.installed  ## formatting, lint, types, order of rooms
+lint: .venv/.installed  ## formatting, lint, types, order of layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

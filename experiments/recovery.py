@@ -114,7 +114,7 @@ def _fewer(found: Sequence[Result]) -> Table:
 
 
 def _best_other(found: Sequence[Result]) -> str:
-    others = [name for name in names(found, "method") if name != "riata"]
+    others = [name for name in names(found, "method") if not name.startswith("riata")]
     return max((_mean(columns(found, method=name)) for name in others), default="–")
 
 

@@ -259,10 +259,10 @@ y = X[:, 0] + X[:, 1]
 
 
 @pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor, LassoNetAutoencoder])
-@pytest.mark.parametrize("network", ["resnet", 5, {}])
+@pytest.mark.parametrize("network", ["resnet", 2.5, None])
 def test_anything_but_a_network_is_refused(Estimator, network):
     with pytest.raises(ValueError, match=r"torch.nn.Module, or a function network\(n_inputs, n_outputs\)"):
-        Estimator(network=network).fit(X, y > 0)
+        Estimator(hidden_dims=network).fit(X, y > 0)
 
 
 def test_estimators_pass_the_contract_on():
@@ -271,7 +271,7 @@ def test_estimators_pass_the_contract_on():
 
 
 def test_dropout_belongs_in_the_module():
-    with pytest.raises(ValueError, match=r"put torch.nn.Dropout into the network"):
+    with pytest.raises(ValueError, match=r"put torch.nn.Dropout into the module"):
         LassoNetRegressor(**with_training(hidden_dims=nn.Linear(D, 1), dropout=0.5)).fit(X, y)
 
 
@@ -284,4 +284,4 @@ def test_a_module_does_not_fit_an_expanded_table_and_a_function_does():
             hidden_dims=nn.Linear, preprocessing="piecewise", n_iters=(20, 2), path_multiplier=2, select=0.0
         )
     )
-    assert model.fit(many, target)._embedding.n_columns == 3 * D
+    assert model.fit(many, target)._solved.preprocessing.n_inputs == 3 * D

@@ -129,7 +129,7 @@ def test_the_same_holds_for_estimators(diabetes):
     }
     one = LassoNetRegressor(**with_training(hidden_dims=(6,), **settings)).fit(X, y)
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=3)[2])
-    module = built_in_as_module(one._network, one._network.init(10, [seed], torch.float64, CPU))
+    module = built_in_as_module(one._solved.network, one._solved.network.init(10, [seed], torch.float64, CPU))
     other = LassoNetRegressor(**with_training(hidden_dims=module, **settings)).fit(X, y)
     np.testing.assert_allclose(one.path_.lambdas, other.path_.lambdas, rtol=1e-8)
     np.testing.assert_array_equal(one.path_.selected, other.path_.selected)
@@ -260,7 +260,12 @@ BRIEF = {"path_multiplier": 1.5, "n_iters": (40, 3), "random_state": 0}  # where
 
 @pytest.mark.parametrize(("network", "batch_size"), [(residual, None), (dropping, 64), (Attention, None)])
 def test_the_columns_that_matter_are_found(network, batch_size):
-    settings = QUICK | {"network": network, "batch_size": batch_size, "n_features_to_select": 3, "path_multiplier": 1.3}
+    settings = QUICK | {
+        "hidden_dims": network,
+        "batch_size": batch_size,
+        "n_features_to_select": 3,
+        "path_multiplier": 1.3,
+    }
     for model, target in (
         (LassoNetRegressor(**with_training(**settings)), y),
         (LassoNetClassifier(**with_training(**settings)), labels),
@@ -282,7 +287,7 @@ def test_frozen_parameters_stay_what_they_are():
     module = made(smooth)
     module[2].requires_grad_(False)
     model = LassoNetRegressor(**with_training(hidden_dims=module, **QUICK)).fit(X, y)
-    assert model._network.n_upper == 3  # the first layer's bias
+    assert model._solved.network.n_upper == 3  # the first layer's bias
     trained = model.module_.network
     torch.testing.assert_close(trained[2].weight, module[2].weight.double())
     assert not torch.allclose(trained[0].bias, module[0].bias.double())
@@ -344,14 +349,14 @@ def test_fitted_models_are_cloned_copied_and_pickled(network):
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         np.testing.assert_array_equal(twin.predict(X), expected)
         np.testing.assert_array_equal(twin.selected_, model.selected_)
-    assert "network=" in repr(model)
+    assert "hidden_dims=" in repr(model)
 
 
-@pytest.mark.parametrize("network", [None, residual, dropping, Attention])
+@pytest.mark.parametrize("network", [(6, 4), residual, dropping, Attention])
 @pytest.mark.parametrize("preprocessing", ["standard", "piecewise", "auto", None])
 def test_a_fitted_model_as_a_module_predicts_what_the_estimator_does(network, preprocessing):
     table = np.column_stack([X, np.ones(len(X)), np.exp(2 * X[:, 5])])  # a constant column and a heavy-tailed one too
-    settings = BRIEF | {"network": network, "hidden_dims": (6, 4), "preprocessing": preprocessing}
+    settings = BRIEF | {"hidden_dims": network, "preprocessing": preprocessing}
     regressor = LassoNetRegressor(**with_training(**settings)).fit(table, y)
     classifier = LassoNetClassifier(**with_training(**settings)).fit(table, labels)
     for model, expected in (
@@ -408,4 +413,4 @@ def test_a_given_module_leaves_columns_as_they_are():
         LassoNetRegressor(**with_training(hidden_dims=network, **BRIEF)).fit(X, nonlinear)
         for network in (made(smooth), smooth)
     )
-    assert one._embedding.trivial and not other._embedding.trivial
+    assert one._solved.preprocessing.expansion.trivial and not other._solved.preprocessing.expansion.trivial

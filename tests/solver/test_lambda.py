@@ -14,20 +14,22 @@ from riata.path.grid import Grid
 from riata.path.solve import solve_path
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
-from tests.conftest import gradient_of, standardised
+from tests.conftest import gradient_of, standardised, with_training
 
 LAMBDAS = (0.01, 0.05, 0.2, 0.5, 0.9)
-EXACT = {
-    "random_state": 0,
-    "M": 0,
-    "hidden_dims": (3,),
-    "val_size": 0,
-    "dtype": "float64",
-    "patience": None,
-    "tol": 1e-12,
-    "n_iters": (100, 6000),
-    "refit": False,
-}
+EXACT = with_training(
+    **{
+        "random_state": 0,
+        "M": 0,
+        "hidden_dims": (3,),
+        "val_size": 0,
+        "dtype": "float64",
+        "patience": None,
+        "tol": 1e-12,
+        "n_iters": (100, 6000),
+        "refit": False,
+    }
+)
 
 
 def points(model, X, y, lambdas):

@@ -55,9 +55,12 @@ def tolerance(value: Any) -> float:
     return number("tol", value)
 
 
+_NETWORKS = "(100,), a torch.nn.Module, or a function network(n_inputs, n_outputs) that returns one"
+
+
 def hidden_dims(value: Any) -> tuple[int, ...]:
     """Check the widths of the hidden layers."""
-    widths = (value,) if isinstance(value, numbers.Integral) else as_list("hidden_dims", value, "(100,)")
+    widths = (value,) if isinstance(value, numbers.Integral) else as_list("hidden_dims", value, _NETWORKS)
     if not widths:
         raise ValueError("hidden_dims must name at least one hidden layer, such as (100,); for a linear model use M=0")
     return tuple(whole("hidden_dims", w, 1) for w in widths)
