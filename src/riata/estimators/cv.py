@@ -242,9 +242,10 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from riata import LassoNetClassifierCV
+    >>> from riata import LassoNetClassifierCV, Training
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = LassoNetClassifierCV(hidden_dims=(10,), cv=3, path_multiplier=1.1, random_state=0).fit(X, y)
+    >>> fast = Training(path_multiplier=1.1)
+    >>> model = LassoNetClassifierCV(hidden_dims=(10,), cv=3, training=fast, random_state=0).fit(X, y)
     >>> model.n_selected_ < 30 and model.cv_score_ > 0.9
     True
     """
