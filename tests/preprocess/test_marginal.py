@@ -1,4 +1,4 @@
-"""Marginal associations: p-values at their nominal level, nonlinear effects, strengths, and penalty weights."""
+"""Marginal associations: p-values at their nominal level, nonlinear effects, and strengths."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import f_oneway
 
-from riata.preprocess import expansion
 from riata.preprocess.marginal import as_counts, effective, measure, of_groups
-from riata.preprocess.penalty import penalty_weights
 
 tables = np.random.default_rng(0)
 N = 200
@@ -35,30 +33,10 @@ def test_p_values_of_noise_are_at_their_nominal_level_or_above(rng):
     assert np.mean(p_values < 0.2) > 0.05
 
 
-def factors(found):
-    """Penalty weights of features of one input each."""
-    return penalty_weights(np.ones(len(found.p_values)), found)
-
-
-def test_penalty_weights_of_columns_go_from_one_with_a_clear_association_to_two_without_any(rng):
-    table = np.hstack([X, rng.normal(size=(N, 47))])
-    found = factors(measure(table, X[:, :1] + np.abs(X[:, 1:2]), ones))
-    assert found[:2].tolist() == [1, 1]
-    assert np.median(found[2:]) > 1.6
-    assert found.max() <= 2
-
-
-def test_noise_has_a_larger_penalty_weight_where_columns_outnumber_samples(rng):
-    few, many = (measure(rng.normal(size=(100, d)), rng.normal(size=(100, 1)), np.ones(100)) for d in (60, 200))
-    assert factors(few).max() <= 2
-    assert 4 < factors(many).max() <= 6
-
-
 @pytest.mark.parametrize("constant", [1, 0.1, 1.1, 1 / 3, 1e300])
 def test_nothing_is_associated_with_a_constant_target(constant):
     found = measure(X, np.full((N, 1), constant), ones)
     assert (found.p_values == 1).all()
-    assert (factors(found) == 2).all()
     pair = measure(X, np.column_stack([X[:, 0], np.full(N, constant)]), ones)
     assert pair.p_values[0] < 1e-10
     assert pair.p_values[1:].min() > 1e-4
@@ -105,43 +83,6 @@ def test_weights_farther_apart_than_floats_can_add_stand_for_the_heaviest_sample
 def test_as_counts_weights_are_the_smallest_whole_numbers_in_their_ratios(counts):
     weights = np.array(counts, dtype=float)
     assert as_counts(weights / 7).tolist() == (weights / np.gcd.reduce(counts)).tolist()
-
-
-SIZE = np.where(np.arange(30) == 2, 4.0, 1.0)  # one column in four pieces
-
-
-def screened(rng):
-    """Column 0 is clearly associated, the others are noise, and column 2 has four pieces."""
-    table = np.hstack([X, rng.normal(size=(N, 27))])
-    learnt = expansion.learn(table, ones, SIZE.astype(int))
-    np.testing.assert_array_equal(learnt.size, SIZE)
-    return table, measure(table, X[:, :1], ones)
-
-
-def test_penalty_weights_go_from_the_root_of_the_number_of_columns_to_twice_it(rng):
-    """A feature of p columns has √p with a clear association, and up to 2p without any; p without screening."""
-    _, found = screened(rng)
-    assert penalty_weights(SIZE, None).tolist() == SIZE.tolist()
-    assert penalty_weights(SIZE, None, linear=True).tolist() == np.sqrt(SIZE).tolist()
-    doubt = np.log2(factors(found))  # from 0, a clear association, to 1, none
-    np.testing.assert_allclose(penalty_weights(SIZE, found), np.sqrt(SIZE) * (2 * np.sqrt(SIZE)) ** doubt)
-    assert penalty_weights(SIZE, found)[0] == 1
-    clear = found._replace(p_values=np.zeros(30))
-    none = found._replace(p_values=np.ones(30))
-    assert penalty_weights(SIZE, clear)[[1, 2]].tolist() == [1, 2]
-    assert penalty_weights(SIZE, none)[[1, 2]].tolist() == [2, 8]
-
-
-def test_a_group_has_one_penalty_weight_that_of_all_its_columns(rng):
-    table, found = screened(rng)
-    ids = np.arange(30)
-    ids[[10, 0]] = 1  # noise, and the clear column behind it
-    ids[3] = 2
-    _, ids = np.unique(ids, return_inverse=True)
-    weights = penalty_weights(SIZE, of_groups(found, table, X[:, :1], ones, ids), ids)
-    assert weights[[0, 1, 10]].tolist() == [np.sqrt(3)] * 3
-    assert weights[2] == weights[3] > np.sqrt(5)
-    np.testing.assert_allclose(penalty_weights(SIZE, None, ids)[[2, 3]], 5)
 
 
 def test_columns_without_clear_associations_have_a_clear_one_as_a_group(rng):
