@@ -2,8 +2,9 @@
 
 from riata.check.features import categorical, costs, groups, positions, reachable
 from riata.check.frames import holds_dates, numeric_frame
-from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, sample_weight, tolerance, whole
-from riata.check.targets import class_counts, class_weights, indicator, is_table, label_values, labels, no_class_weight
+from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
+from riata.check.targets import class_counts, indicator, is_table, label_values, labels
+from riata.check.weights import class_weights, no_class_weight, sample_weight
 
 __all__ = [
     "categorical",

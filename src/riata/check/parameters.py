@@ -7,9 +7,6 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from riata.check.naming import as_list
 
 
@@ -78,20 +75,3 @@ def lambda_seq(value: Any) -> tuple[float, ...] | None:
             f"lambda_seq must be a non-empty, strictly increasing sequence, as the path goes dense to sparse{at}"
         )
     return seq
-
-
-def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
-    """Check one non-negative weight per row; None for equal ones."""
-    if value is None:
-        return np.ones(n_samples)
-    weights = np.asarray(value, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise ValueError(f"sample_weight must have one number per row, shape ({n_samples},); got shape {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and non-negative; use 0 to leave a row out")
-    if np.count_nonzero(weights) < 2:
-        found = "1 row only" if weights.any() else "no row: it is zero for every row"
-        raise ValueError(f"sample_weight must be positive for at least two rows; it is for {found}")
-    return weights

@@ -19,13 +19,6 @@ def labels(y: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
-def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Refuse weights that turn a class off or against itself."""
-    if not np.isfinite(per_class).all() or (per_class <= 0).any():
-        raise ValueError(f"class_weight must be finite and positive; got {per_class.tolist()} for the classes in order")
-    return per_class
-
-
 _MANY_CLASSES = 20  # more numbers than this, with some of a single row, are a quantity
 
 
@@ -72,12 +65,4 @@ def label_values(table: NDArray[np.float64]) -> None:
         raise ValueError(
             f"every label needs rows with and without it to train on; label {named(constant, None)} is "
             f"{table[0, constant[0]]:g} in all of them: drop it, or use another random_state or a smaller val_size"
-        )
-
-
-def no_class_weight(class_weight: Any) -> None:
-    """Refuse weights of classes where rows have several."""
-    if class_weight is not None:
-        raise ValueError(
-            "class_weight weighs rows by their class, and a row of a table of labels has several: use sample_weight"
         )

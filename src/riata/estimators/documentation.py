@@ -71,7 +71,7 @@ hidden_dims : tuple of int, torch.nn.Module or callable, default=(100,)
 
 _CV_PARAMETERS = """\
 hidden_dims : tuple of int or list of tuples, default=(100,)
-        Widths of the hidden layers; of several tuples the best is chosen. Empty in results where ``network`` is given.
+        Widths of the hidden layers; of several tuples the best is chosen.
     M : float or sequence of float, default=10
         Hierarchy coefficient: a feature's weights into the first hidden layer are at most M times the norm of its linear
         (skip) weights. Of several the best is chosen, each on λ of its own.
