@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -18,9 +18,9 @@ from riata.path.solve import solve_path
 from riata.prox import Groups
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
-from riata.solver.stopping import Stopping, affordable
+from riata.solver.stopping import LONGEST, Stopping, affordable
 
-DEFAULTS: dict[str, Any] = riata.LassoNetClassifier().get_params()
+ESTIMATOR, TRAINING = riata.LassoNetClassifier(), riata.Training()
 
 
 def problem(
@@ -48,10 +48,10 @@ def problem(
         target=tensor(target),
         weights=shares(weights),
         val_weights=None if val_weights is None else shares(val_weights),
-        M=tensor(np.full(len(weights), DEFAULTS["M"])),
+        M=tensor(np.full(len(weights), ESTIMATOR.M)),
         costs=tensor(np.ones(X.shape[1])),
         groups=Groups(None, X.shape[1]),
-        gamma=DEFAULTS["gamma"],
+        gamma=TRAINING.gamma,
     )
 
 
@@ -62,10 +62,8 @@ def start(posed: Problem) -> Weights:
 
 def stopping(posed: Problem) -> tuple[Stopping, Stopping]:
     """Return the rules of the estimators: when to stop at the dense model, and at each point after it."""
-    n_iters, patience, tol = (DEFAULTS[name] for name in ("n_iters", "patience", "tol"))
-    return Stopping(n_iters[0], patience[0], tol, keep_validated=True), Stopping(
-        n_iters[1] or affordable(posed.X.numel()), patience[1], tol
-    )
+    dense, sparse = TRAINING.stopping(ESTIMATOR._stages)
+    return replace(dense, n_iters=dense.n_iters or LONGEST), replace(sparse, n_iters=affordable(posed.X.numel()))
 
 
 def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> tuple[float, list[Path]]:
@@ -73,6 +71,6 @@ def time_path(posed: Problem, grid: Grid, dense: Stopping, sparse: Stopping) -> 
     device = str(posed.X.device)
     draw = torch.Generator(posed.X.device).manual_seed(0)
     begin = now(device)
-    solver = Solver(posed, learning_rate=DEFAULTS["learning_rate"], draw=draw)
+    solver = Solver(posed, learning_rate=TRAINING.learning_rate, draw=draw)
     paths = solve_path(solver, start(posed), grid, dense, sparse)
     return now(device) - begin, paths

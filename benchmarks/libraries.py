@@ -44,15 +44,13 @@ class Run:
 
 def run_riata(parts: Split, settings: Settings) -> Run:
     """Fit riata. Its dense model is trained when its validation loss is within 1 % of the best it reaches."""
-    model = riata.LassoNetClassifier(
-        (settings.width,),
+    training = riata.Training(
         path_multiplier=settings.multiplier,
+        n_iters=(None, settings.n_iters),
         batch_size=settings.batch_size or "auto",
-        random_state=settings.seed,
         device=settings.device,
     )
-    if settings.n_iters is not None:
-        model.set_params(n_iters=(model.n_iters[0], settings.n_iters))
+    model = riata.LassoNetClassifier((settings.width,), training=training, random_state=settings.seed)
     with traced(settings.device) as trace:
         path = model.path(*parts.fit, X_val=parts.val.X, y_val=parts.val.y)
         seconds = trace.seconds

@@ -14,7 +14,14 @@ import numpy as np
 from sklearn.datasets import make_regression
 from sklearn.model_selection import cross_val_score
 
-from riata import KnockoffSelector, LassoNetImputer, LassoNetRegressor, LassoNetRegressorCV, StabilitySelector
+from riata import (
+    KnockoffSelector,
+    LassoNetImputer,
+    LassoNetRegressor,
+    LassoNetRegressorCV,
+    StabilitySelector,
+    Training,
+)
 from tests.conftest import with_training
 
 MOMENTS = 10
@@ -39,7 +46,7 @@ class Loop:
 
     def fit(self, X, y):
         """Score folds again and again; no fold ends before it is interrupted."""
-        cross_val_score(Scored(n_iters=100_000, patience=None, tol=0.0), X, y)
+        cross_val_score(Scored(training=Training(n_iters=100_000, patience=None, tol=0.0)), X, y)
 
 
 def works(n_jobs: int):

@@ -11,6 +11,7 @@ from experiments.baselines import completion as completers
 from experiments.baselines import unsupervised as rankers
 from experiments.baselines.task import Task
 from experiments.cells import Cell, Options, Store
+from riata import Training
 
 CHEAP = ("soft_impute", "neighbours", "iterative_ridge", "column_mean", "row_mean")
 
@@ -203,7 +204,8 @@ def little_training(monkeypatch):
 
 
 def _small(imputer):
-    return lambda **settings: imputer((8, 8), n_iters=(9, 2), path_multiplier=1.5, **settings)
+    training = Training(n_iters=(9, 2), path_multiplier=1.5)
+    return lambda **settings: imputer((8, 8), training=training, **settings)
 
 
 def test_experiments_have_nothing_to_show_without_results(store):
