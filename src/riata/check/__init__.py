@@ -3,6 +3,7 @@
 from riata.check.features import categorical, costs, groups, positions, reachable
 from riata.check.frames import holds_dates, numeric_frame
 from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
+from riata.check.survival import survival, survival_strata
 from riata.check.targets import class_counts, indicator, is_table, label_values, labels
 from riata.check.weights import class_weights, no_class_weight, sample_weight
 
@@ -27,6 +28,8 @@ __all__ = [
     "positions",
     "reachable",
     "sample_weight",
+    "survival",
+    "survival_strata",
     "tolerance",
     "whole",
 ]

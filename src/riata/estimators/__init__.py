@@ -2,7 +2,8 @@
 
 from riata.estimators.autoencoder import LassoNetAutoencoder
 from riata.estimators.classifier import LassoNetClassifier
-from riata.estimators.cv import LassoNetClassifierCV, LassoNetRegressorCV
+from riata.estimators.cox import LassoNetCoxRegressor
+from riata.estimators.cv import LassoNetClassifierCV, LassoNetCoxRegressorCV, LassoNetRegressorCV
 from riata.estimators.imputer import LassoNetImputer
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.training import Training
@@ -11,6 +12,8 @@ __all__ = [
     "LassoNetAutoencoder",
     "LassoNetClassifier",
     "LassoNetClassifierCV",
+    "LassoNetCoxRegressor",
+    "LassoNetCoxRegressorCV",
     "LassoNetImputer",
     "LassoNetRegressor",
     "LassoNetRegressorCV",

@@ -47,6 +47,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
         """Check y; return how it is encoded, and the encoded target, (n, o)."""
         raise NotImplementedError
 
+    def _plain_target(self, y: Any) -> Any:
+        """Return y as an array that holds all of it, if it has a form of its own; what is returned is accepted, too."""
+        return y
+
     def _column_options(self) -> ColumnOptions:
         """Check how columns are to be prepared."""
         raise NotImplementedError
@@ -123,8 +127,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return None
 
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        """Check X and y as scikit-learn does, with codes in the place of levels."""
-        X = self._encoded(X, reset=reset)
+        """Check X and y as scikit-learn does, with codes in the place of levels, and y as numbers."""
+        X, y = self._encoded(X, reset=reset), self._plain_target(y)
         kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": self._finite()}
         checked: tuple[Any, Any] = validate_data(
             self, X, y, reset=reset, multi_output=True, y_numeric=False, **kinds, **how
@@ -246,11 +250,19 @@ def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Targe
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
         return merged(X, encoded, weights)
-    strata = target.strata(encoded)
-    n_classes = 1 if strata is None else len(np.unique(strata))
-    n_val = min(max(int(np.ceil(share * len(X))), n_classes), len(X) - n_classes)
-    fit, val = train_test_split(np.arange(len(X)), test_size=n_val, stratify=strata, random_state=seed)
-    order = np.concatenate([np.sort(fit), np.sort(val)])
+    strata, subjects = target.strata(encoded), target.subjects(encoded)
+    where = np.arange(len(X))
+    if subjects is not None:  # a subject has the highest label of its samples
+        _, where = np.unique(subjects, return_inverse=True)
+        if strata is not None:
+            highest = np.full(where.max() + 1, strata.min())
+            np.maximum.at(highest, where, strata)
+            strata = highest
+    n, n_classes = int(where.max()) + 1, 1 if strata is None else len(np.unique(strata))
+    n_val = min(max(int(np.ceil(share * n)), n_classes), n - n_classes)
+    parts = train_test_split(np.arange(n), test_size=n_val, stratify=strata, random_state=seed)
+    fit, val = (np.flatnonzero(np.isin(where, part)) for part in parts)
+    order = np.concatenate([fit, val])
     return Samples(X[order], encoded[order], weights[order], len(fit), split=True)
 
 

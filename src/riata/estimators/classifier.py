@@ -55,6 +55,7 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     """
 
     _: KW_ONLY
+    loss: Any = None
     class_weight: Any = None
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:

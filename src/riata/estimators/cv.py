@@ -24,11 +24,13 @@ from sklearn.utils import check_random_state
 from riata import check
 from riata.estimators import folds
 from riata.estimators.classifier import LassoNetClassifier
+from riata.estimators.cox import LassoNetCoxRegressor
 from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Samples
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
+from riata.losses.survival import Survival
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.preprocess import categories
@@ -131,16 +133,23 @@ class CrossValidated(Supervised):
             found[-1]._settings()
         return found
 
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        """Return labels to keep in proportion on all folds, and labels of samples that stay together; None for none."""
+        return (y if is_classifier(self) and not check.is_table(y) else None), None
+
     def _splits(self, rows: Samples, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
-        classes = is_classifier(self) and not check.is_table(rows.y)
+        labels, together = self._labels(rows.y)
+        groups = together if groups is None else groups
+        classes = labels is not None
         if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
             kinds = (StratifiedKFold, StratifiedGroupKFold) if classes else (KFold, GroupKFold)
             kind = kinds[0] if groups is None else kinds[1]
             splitter = kind(check.whole("cv", self.cv, 2), shuffle=True, random_state=seed)
         else:
-            splitter = check_cv(self.cv, rows.y, classifier=classes)
-        pairs = [[folds.in_use(part, rows.weights) for part in pair] for pair in splitter.split(rows.X, rows.y, groups)]
+            splitter = check_cv(self.cv, labels if classes else rows.y, classifier=classes)
+        parts = splitter.split(rows.X, labels if classes else rows.y, groups)
+        pairs = [[folds.in_use(part, rows.weights) for part in pair] for pair in parts]
         return [Fold(f"fold {i} of {len(pairs)}", *pair) for i, pair in enumerate(pairs, 1)]
 
     def _scorer(self) -> Any:
@@ -281,6 +290,45 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
     """
 
     _single: ClassVar[type[Supervised]] = LassoNetRegressor
+
+
+@documented
+@dataclass(repr=False, eq=False)
+class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ignore[misc]
+    """Cox's model with a network that chooses λ, and M and the network where several are given, by cross-validation.
+
+    It works as :class:`LassoNetClassifierCV` does; the score of a fold is its concordance, and folds have events in proportion.
+
+    Parameters
+    ----------
+    <cv parameters>
+    <parameters>
+    ties : {"breslow", "efron"}, default="breslow"
+        How events at the same time count.
+
+    Attributes
+    ----------
+    <cv attributes>
+    <attributes>
+    unique_times_, strata_
+        As for :class:`LassoNetCoxRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetCoxRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 5))
+    >>> y = np.column_stack([rng.exponential(np.exp(-X[:, 0])), rng.random(200) < 0.7])
+    >>> LassoNetCoxRegressorCV(hidden_dims=(5,), M=[0, 10], cv=3, random_state=0).fit(X, y).selected_[0]
+    np.True_
+    """
+
+    _single: ClassVar[type[Supervised]] = LassoNetCoxRegressor
+
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        target = Survival(self.ties, None)
+        return target.strata(y), target.subjects(y)
 
 
 def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:

@@ -101,7 +101,7 @@ class Prepared:
 def prepare(checked: Checked, settings: Settings) -> Prepared:
     """Learn from the training samples how columns and target look to the network, and pose the problem on the device."""
     samples, target = checked.samples, checked.target
-    screened = target.screened(samples.target)
+    screened = target.screened(*samples.fit[1:])
     columns = prepare_columns(
         samples,
         settings.columns,
@@ -111,9 +111,9 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
         ids=checked.ids,
         device=settings.device,
     )
-    learnt, (_, targets, weights) = columns.preprocessing, samples.fit
-    target_scaling, loss = target.scaled(targets, weights, settings.columns.how is not None, learnt.scaling)
-    network = _network(settings, learnt.n_inputs, targets.shape[1], checked.seeds[1])
+    learnt, weights = columns.preprocessing, samples.fit[2]
+    target_scaling, loss = target.scaled(samples, settings.columns.how is not None, learnt.scaling)
+    network = _network(settings, learnt.n_inputs, len(target_scaling.scale), checked.seeds[1])
     tensors = _Tensors(settings.dtype, settings.device)
     groups = Groups(None if columns.ids is None else torch.from_numpy(columns.ids).to(settings.device), learnt.n_inputs)
     problem = Problem(
@@ -134,7 +134,7 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
     all_weights = tensors(samples.weights[None] / samples.weights.sum()) if samples.split else None
     strength = np.zeros(learnt.expansion.n_features)
     if screened is not None:
-        strength = _strength(problem, screened[: samples.n_fit], weights, learnt)
+        strength = _strength(problem, screened, weights, learnt)
     return Prepared(problem, target, target_scaling, learnt, strength, all_weights, checked.seeds)
 
 
@@ -212,21 +212,28 @@ class Solved:
         return self._refitted[point.lambda_]
 
     def output(self, weights: SparseWeights, X: NDArray[np.floating]) -> Floats:
-        """Return the output of a point for encoded samples on the scale of the target, (n, o), in float64.
+        """Return the output of a point for encoded samples on the scale of the target, (n, o), in float64."""
+        return self._forward(
+            weights, len(X), lambda rows: self.preprocessing.inputs(X[rows], np.float64, weights.columns)
+        )
 
-        Samples go forward in blocks, so that memory does not depend on their number.
-        """
+    def output_on_inputs(self, weights: SparseWeights, inputs: Floats) -> Floats:
+        """Return the same for samples that are prepared already, (n, n_inputs)."""
+        return self._forward(weights, len(inputs), lambda rows: inputs[rows][:, weights.columns])
+
+    def _forward(self, weights: SparseWeights, n: int, inputs: Callable[[slice], Floats]) -> Floats:
+        """Pass samples forward in blocks, so that memory does not depend on their number."""
         network, dtype = self.network, np.float64
         rows = torch.from_numpy(np.hstack([weights.skip, weights.first]).astype(dtype))
         upper = torch.from_numpy(weights.upper.astype(dtype))
-        output = np.empty((len(X), network.n_outputs))
+        output = np.empty((n, network.n_outputs))
         size = max(1, _ENTRIES // (len(rows) + network.width + (network.n_hidden or network.width)))
-        with torch.inference_mode(), threads.worth(min(size, len(output)), len(rows), network):
+        with torch.inference_mode(), threads.worth(min(size, n), len(rows), network):
             layers = network.layers(Weights(rows[None], upper[None]))
-            sizes = {min(size, len(output)), len(output) % size}
-            passes = {n: network.passes(1, n, rows, learns=False) for n in sizes}
-            for start in range(0, len(output), size):
-                Z = torch.from_numpy(self.preprocessing.inputs(X[start : start + size], dtype, weights.columns))
+            sizes = {min(size, n), n % size}
+            passes = {m: network.passes(1, m, rows, learns=False) for m in sizes}
+            for start in range(0, n, size):
+                Z = torch.from_numpy(inputs(slice(start, start + size)))
                 output[start : start + size] = passes[len(Z)].forward(layers, Z)[0].numpy()
         return output * self.target_scaling.scale + self.target_scaling.center
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -53,6 +53,9 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     >>> bool(model.score(X, y) > 0.3)
     True
     """
+
+    _: KW_ONLY
+    loss: Any = None
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_numbers(y, self.loss)

@@ -25,7 +25,6 @@ class Supervised(BaseLassoNet):
     missing: str = "indicator"
     categorical_features: Any = "from_dtype"
     screening: str | None = "auto"
-    loss: Any = None
 
     def fit(
         self,

@@ -9,7 +9,7 @@ from riata.losses.coding import Coding
 from riata.losses.function import Function
 from riata.losses.heads import Heads
 from riata.losses.location import AbsoluteError, Huber, Quantile, ReconstructionError, SquaredError
-from riata.losses.loss import ClassLoss, Loss, NumberLoss
+from riata.losses.loss import ClassLoss, JointLoss, Loss, NumberLoss, SampleLoss, evaluator
 from riata.losses.names import of_classes, of_numbers
 from riata.losses.rates import Gamma, Poisson, Tweedie
 
@@ -24,14 +24,17 @@ __all__ = [
     "Gamma",
     "Heads",
     "Huber",
+    "JointLoss",
     "Loss",
     "NumberLoss",
     "Ordinal",
     "Poisson",
     "Quantile",
     "ReconstructionError",
+    "SampleLoss",
     "SquaredError",
     "Tweedie",
+    "evaluator",
     "of_classes",
     "of_numbers",
 ]

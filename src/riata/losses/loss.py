@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -13,17 +14,40 @@ from riata.losses.coding import Coding, Labels, OneHot, Pair
 from riata.preprocess import scaling
 from riata.preprocess.scaling import Scaling
 
-__all__ = ["ClassLoss", "Loss", "NumberLoss"]
+__all__ = ["ClassLoss", "JointLoss", "Loss", "NumberLoss", "SampleLoss", "evaluator"]
 
 Floats = NDArray[np.float64]
+Evaluate = Callable[[Tensor], tuple[Tensor, Tensor]]  # (R, n, o) -> (R, n), (R, n, o)
 
 
-class Loss(Protocol):
+class SampleLoss(Protocol):
     """A loss that is a weighted mean over samples."""
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """One loss per replica and sample, and its derivative by the output: (R, n, o), (n, o) -> (R, n), (R, n, o)."""
+        """One loss per replica and sample, and its derivative by the output: (R, n, o), (n, ·) -> (R, n), (R, n, o)."""
         ...
+
+
+class JointLoss:
+    """A weighted mean over samples in which the loss of a sample also depends on the outputs for other samples."""
+
+    def on(self, target: Tensor, weights: Tensor) -> Evaluate:
+        """Return the loss on these samples, (n, ·), with the weights of each replica, (R, n).
+
+        It maps outputs to one loss per replica and sample, (R, n), and to slopes, (R, n, o), such that weights × slopes is
+        the gradient of the sum of weights × losses.
+        """
+        raise NotImplementedError
+
+
+Loss = SampleLoss | JointLoss
+
+
+def evaluator(loss: Loss, target: Tensor, weights: Tensor) -> Evaluate:
+    """Return a loss as a function of the outputs alone."""
+    if isinstance(loss, JointLoss):
+        return loss.on(target, weights)
+    return lambda output: loss.evaluate(output, target)
 
 
 class NumberLoss:

@@ -17,6 +17,7 @@ from riata.losses.location import ReconstructionError
 from riata.losses.loss import ClassLoss, Loss, NumberLoss
 from riata.losses.names import of_classes, of_numbers
 from riata.preprocess import scaling
+from riata.preprocess.samples import Samples
 from riata.preprocess.scaling import Scaling
 
 __all__ = ["Classes", "Numbers", "Reconstruction", "Target", "learn_classes", "learn_numbers"]
@@ -40,11 +41,14 @@ class Target(Protocol):
     def strata(self, target: Floats) -> NDArray[np.int64] | None:
         """Return labels to keep in proportion when samples are split, or None."""
 
-    def screened(self, target: Floats) -> Floats | None:
+    def subjects(self, target: Floats) -> NDArray[np.int64] | None:
+        """Return labels of samples that belong together when samples are split, or None."""
+
+    def screened(self, target: Floats, weights: Floats) -> Floats | None:
         """Return the target as the screening of columns sees it, (n, ·); None for no screening."""
 
-    def scaled(self, target: Floats, weights: Floats, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
-        """Learn the scale of a target, and return it with the loss to train with on that scale."""
+    def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
+        """Learn the scale of the target of samples, and return it with the loss to train with on that scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +85,16 @@ class Numbers:
     def strata(self, target: Floats) -> None:
         """Return None."""
 
-    def screened(self, target: Floats) -> Floats:
+    def subjects(self, target: Floats) -> None:
+        """Return None: each sample is by itself."""
+
+    def screened(self, target: Floats, weights: Floats) -> Floats:
         """Return what the loss makes of it."""
         return self.loss.screened(target)
 
-    def scaled(self, target: Floats, weights: Floats, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
+    def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale that the loss asks for, and its form on that scale."""
+        _, target, weights = samples.fit
         learnt = self.loss.scaled(target, weights, standardize)
         return learnt, self.loss.tuned(learnt.apply(target, np.float64))
 
@@ -142,12 +150,16 @@ class Classes:
         check.class_counts(self.classes, codes, splits=True)
         return codes
 
-    def screened(self, target: Floats) -> Floats:
+    def subjects(self, target: Floats) -> None:
+        """Return None: each sample is by itself."""
+
+    def screened(self, target: Floats, weights: Floats) -> Floats:
         """Return what the coding makes of it."""
         return self.coding.screened(target)
 
-    def scaled(self, target: Floats, weights: Floats, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
+    def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return that classes are not scaled, and the form of the loss for their coding."""
+        _, target, _ = samples.fit
         if self.coding.many:
             check.label_values(target)
         return scaling.identity(target.shape[1]), self.loss.over(self.coding, target)
@@ -198,11 +210,15 @@ class Reconstruction:
     def strata(self, target: Floats) -> None:
         """Return None."""
 
-    def screened(self, target: Floats) -> None:
+    def subjects(self, target: Floats) -> None:
+        """Return None: each sample is by itself."""
+
+    def screened(self, target: Floats, weights: Floats) -> None:
         """Return None: each column is its own target."""
 
-    def scaled(self, target: Floats, weights: Floats, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
+    def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale of the inputs, and the error over all entries."""
+        _, target, weights = samples.fit
         means = np.average(target, axis=0, weights=weights)
         scale = ColumnScaling(inputs.center, inputs.scale, limit=inputs.limit, means=means)
         return scale, ReconstructionError(self.n_features)

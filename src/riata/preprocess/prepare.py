@@ -105,8 +105,8 @@ def prepare(
         Encoded.
     options : ColumnOptions
         How to.
-    screened : array of shape (n, o), optional
-        The target as screening is to see it; None: no screening.
+    screened : array of shape (n_fit, ·), optional
+        The target of the training samples as screening is to see it; None: no screening.
     categories : Categories, optional
         How X was encoded.
     costs, ids : array of shape (n_features,)
@@ -119,11 +119,11 @@ def prepare(
     needed = options.adaptive or options.how == "auto" or options.screening == "pairs"
     found = Screening()
     if screened is not None and options.screening is not None and needed:
-        found = screen(options.screening, X, screened[: len(X)], weights, n_levels, device)
+        found = screen(options.screening, X, screened, weights, n_levels, device)
     expanded = _expansion(X, weights, options, found, n_levels)
     factors = found.associations if options.adaptive else None
     if factors is not None and ids is not None and screened is not None:
-        factors = grouped(found, X, screened[: len(X)], weights, ids).associations
+        factors = grouped(found, X, screened, weights, ids).associations
     weighted = costs * penalty_weights(expanded.size, factors, ids, linear=options.linear)
     learnt = Preprocessing(categories, expanded, _scaling(X, weights, options, expanded), found)
     if expanded.trivial:

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from riata.losses import evaluator
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -59,6 +60,11 @@ class Descent:
             passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
         self._fit_pass, self._val_pass = passes[0, n], passes[n, len(X)]
         self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
+        self._fit_loss = evaluator(problem.loss, problem.target[:n], problem.weights)
+        self._val_fit_loss = self._val_loss = self._fit_loss
+        if problem.val_weights is not None:
+            self._val_fit_loss = evaluator(problem.loss, problem.target[:n], problem.val_weights[:, :n])
+            self._val_loss = evaluator(problem.loss, problem.target[n:], problem.val_weights[:, n:])
         self._order = torch.arange(n, device=X.device)
         self._batches = self._order.split(size)
 
@@ -153,18 +159,16 @@ class Descent:
         val_loss = state.loss
         if problem.val_weights is not None:
             n = problem.n_fit
-            self._losses[:, :n] = problem.loss.evaluate(self._fit_pass.output, problem.target[:n])[0]
+            self._losses[:, :n] = self._val_fit_loss(self._fit_pass.output)[0]
             if n < len(problem.X):
-                output = self._val_pass.forward(state.now.layers, problem.X[n:])
-                self._losses[:, n:] = problem.loss.evaluate(output, problem.target[n:])[0]
+                self._losses[:, n:] = self._val_loss(self._val_pass.forward(state.now.layers, problem.X[n:]))[0]
             val_loss = (problem.val_weights * self._losses).sum(-1)
         torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._measured)
 
     def _forward(self) -> None:
         """Pass forward over all samples at the present iterate: the loss, and its gradient by the outputs."""
         problem, n = self.problem, self.problem.n_fit
-        output = self._fit_pass.forward(self.state.now.layers, problem.X[:n])
-        losses, gradient = problem.loss.evaluate(output, problem.target[:n])
+        losses, gradient = self._fit_loss(self._fit_pass.forward(self.state.now.layers, problem.X[:n]))
         torch.sum(losses.mul_(problem.weights), -1, out=self.state.loss)
         torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._fit_pass.output_gradient)
 
@@ -179,15 +183,14 @@ class Descent:
         """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
         problem, n = self.problem, self.problem.n_fit
         for batch in self._batches:
-            X, target = problem.X[batch], problem.target[batch]
+            X, weights = problem.X[batch], problem.weights[:, batch]
             if problem.noise is not None:
                 drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
                 X = X.addcmul_(drawn, problem.noise)
             batch_pass, layers = self._batch_passes[len(batch)], self.state.now.layers
             output = batch_pass.forward(layers, X, problem.dropout, self._draw)
-            _, gradient = problem.loss.evaluate(output, target)
-            weight = problem.weights[:, batch].unsqueeze(-1) * (n / len(batch))
-            torch.mul(gradient, weight, out=batch_pass.output_gradient)
+            _, gradient = evaluator(problem.loss, problem.target[batch], weights)(output)
+            torch.mul(gradient, weights.unsqueeze(-1) * (n / len(batch)), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)
             self._update()
         if not self._skips_fit_pass:

@@ -1,0 +1,128 @@
+"""Targets of survival models: times under observation, and whether they end with the event."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+__all__ = ["SURVIVAL_FORMS", "survival", "survival_strata"]
+
+Floats = NDArray[np.float64]
+
+SURVIVAL_FORMS = (
+    "a structured array with a boolean field for the event and a field for the time (scikit-survival's Surv), an array with "
+    "the columns time and event or entry, time and event, or a data frame with columns time and event and, where they apply, "
+    "entry, strata and id"
+)
+_NAMES = ("entry", "time", "event", "strata", "id")
+_EARLY = 1.0  # before the earliest time, where no entry is given
+
+
+class _Columns(NamedTuple):
+    time: Any
+    event: Any
+    entry: Any = None
+    strata: Any = None
+    id: Any = None
+
+
+def survival(y: Any) -> Floats:
+    """Check a target of survival times; return entry, time, event, and codes of stratum and subject, (n, 5).
+
+    What is returned is accepted, too. Codes are positions of the sorted labels; a subject that is not known is −1.
+    """
+    if np.ndim(y) == 2 and np.shape(y)[1] == len(_NAMES) and not hasattr(y, "columns"):
+        return np.asarray(y, dtype=np.float64)
+    columns = _columns(y)
+    time = _numbers(columns.time, "time")
+    _refuse(time < 0, time, "time", "a time cannot be negative: use the time since the start of observation")
+    event = _events(columns.event)
+    earliest = min(time.min(initial=0.0), 0.0) - _EARLY
+    entry = np.full(len(time), earliest) if columns.entry is None else _numbers(columns.entry, "entry")
+    _refuse(entry >= time, entry, "entry", "a sample must enter before its time ends: entry < time")
+    codes = [_codes(labels, name, len(time)) for name, labels in (("strata", columns.strata), ("id", columns.id))]
+    checked = np.column_stack([entry, time, event, *codes])
+    if not event.any():
+        raise ValueError("y holds no event: every sample is censored, so that nothing can be learnt about hazards")
+    return checked
+
+
+def survival_strata(y: Any) -> NDArray[Any] | None:
+    """Return the labels of the strata that a target holds, in the order of their codes; None without strata."""
+    if np.ndim(y) == 2 and np.shape(y)[1] == len(_NAMES) and not hasattr(y, "columns"):
+        codes = np.unique(np.asarray(y)[:, 3])
+        return codes.astype(np.int64) if len(codes) > 1 else None
+    strata = _columns(y).strata
+    return None if strata is None else np.unique(column_or_1d(np.asarray(strata)))
+
+
+def _columns(y: Any) -> _Columns:
+    """Find the columns of a target in any of its forms."""
+    if isinstance(y, np.ndarray) and y.dtype.names:
+        return _named({name: y[name] for name in y.dtype.names})
+    if hasattr(y, "columns"):
+        return _named({str(name): np.asarray(y[name]) for name in y.columns})
+    table = np.asarray(y)
+    if table.ndim != 2 or table.shape[1] not in (2, 3):
+        raise ValueError(f"y must be {SURVIVAL_FORMS}; got shape {table.shape}")
+    *entry, time, event = table.T
+    return _Columns(time, event, entry[0] if entry else None)
+
+
+def _named(columns: dict[str, NDArray[Any]]) -> _Columns:
+    unknown = [name for name in columns if name not in _NAMES]
+    if not unknown and "time" in columns and "event" in columns:
+        return _Columns(**columns)
+    flags = [name for name, values in columns.items() if values.dtype.kind == "b"]
+    if len(columns) == 2 and len(flags) == 1:
+        (time,) = (values for name, values in columns.items() if name != flags[0])
+        return _Columns(time, columns[flags[0]])
+    if len(columns) == 2 and np.isin(list(columns.values())[1], (0, 1)).all():
+        return _Columns(*columns.values())
+    raise ValueError(f"y must be {SURVIVAL_FORMS}; it has the columns {', '.join(map(repr, columns))}")
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} of y must hold numbers; it holds {np.asarray(values)[0]!r}") from None
+    _refuse(np.isnan(numbers), numbers, name, "leave out samples without it")
+    _refuse(np.isinf(numbers), numbers, name, "it must be finite")
+    return numbers
+
+
+def _events(values: Any) -> Floats:
+    event = np.asarray(values)
+    missing = pd.isna(event)
+    if missing.any():
+        raise ValueError(f"column 'event' of y is missing in row {int(missing.argmax())}: leave out samples without it")
+    if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
+        other = event[~np.isin(event, (0, 1))][0] if event.dtype.kind in "biuf" else event[0]
+        raise ValueError(
+            f"column 'event' of y must be boolean, or 1 for an event and 0 for a censored time; it holds {other!r}. In an "
+            "array the columns are time, event, or entry, time, event"
+        )
+    return event.astype(np.float64)
+
+
+def _codes(labels: Any, name: str, n: int) -> Floats:
+    """Return codes of labels; without labels one stratum, 0, and −1 for subjects that are not known."""
+    if labels is None:
+        return np.full(n, -1.0) if name == "id" else np.zeros(n)
+    labels = column_or_1d(np.asarray(labels))
+    if pd.isna(labels).any():
+        raise ValueError(
+            f"column {name!r} of y is missing in row {int(pd.isna(labels).argmax())}: give every sample one"
+        )
+    return np.unique(labels, return_inverse=True)[1].astype(np.float64)
+
+
+def _refuse(wrong: NDArray[np.bool_], values: Floats, name: str, remedy: str) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"column {name!r} of y holds {values[row]:g} in row {row}: {remedy}")

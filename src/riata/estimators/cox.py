@@ -1,0 +1,253 @@
+"""Feature selection for survival times: a network for the hazard relative to a baseline of any shape."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from riata import check
+from riata.estimators.documentation import documented
+from riata.estimators.fitting import Settings
+from riata.estimators.supervised import Supervised
+from riata.losses.survival import Ranks, Survival, learn_survival
+from riata.losses.targets import Target
+from riata.path.points import Point
+from riata.survival.baseline import Baseline, breslow
+from riata.survival.concordance import concordance
+from riata.survival.step_function import StepFunction
+
+__all__ = ["LassoNetCoxRegressor"]
+
+Floats = NDArray[np.float64]
+
+
+@documented
+@dataclass(repr=False, eq=False)
+class LassoNetCoxRegressor(Supervised):
+    """Survival model that says which few features matter and uses only those: Cox's model with a network.
+
+    The hazard of a sample is h(t | x) = h₀(t) exp(f(x)), with a baseline hazard h₀ of any shape and a residual network
+    f(x) = skip(x) + g(x). The negative logarithm of the partial likelihood, as a mean over samples, plus λ Σ ‖skip_j‖ is
+    minimised, where feature j may enter the hidden layers only as far as its linear weights allow. With M = 0 this is the lasso
+    of Cox's model: ``CoxnetSurvivalAnalysis`` of scikit-survival with ``alphas=[λ]`` and ``l1_ratio=1``.
+
+    Censoring is taken to be independent of the event given the features.
+
+    Parameters
+    ----------
+    <parameters>
+    ties : {"breslow", "efron"}, default="breslow"
+        How events at the same time count. Efron's is the better approximation where many are tied; only with Breslow's a sample
+        of weight two is the same as two samples.
+
+    Attributes
+    ----------
+    <attributes>
+    unique_times_ : array of shape (n_times,)
+        The times of the training samples, at which survival functions are known.
+    strata_ : array or None
+        The strata of y, each of which has its own baseline hazard.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetCoxRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> time, censored = rng.exponential(np.exp(-X[:, 0] - X[:, 1])), rng.exponential(2, size=300)
+    >>> y = np.column_stack([np.minimum(time, censored), time <= censored])
+    >>> model = LassoNetCoxRegressor(hidden_dims=(10,), n_features_to_select=2, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.selected_), model.score(X, y) > 0.7
+    (array([0, 1]), True)
+    >>> model.predict_survival_function(X[:2])[0](0.5).round(1).shape
+    ()
+    """
+
+    _: KW_ONLY
+    ties: str = "breslow"
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Solve the path from the dense model to the empty one and select a point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
+            frame are kept.
+        y : structured array, array or data frame with one row for each sample
+            Times and events: a structured array with a boolean field for the event and a field for the time, as
+            scikit-survival makes them; an array with the columns time and event, or entry, time and event; or a data frame
+            with columns ``time`` and ``event`` and, where they apply, ``entry`` (the sample is under observation after this
+            time only), ``strata`` (labels of groups with a baseline hazard of their own) and ``id`` (of the subject).
+            Covariates that change over time are several rows of a subject, each from ``entry`` to ``time``; with ``id`` they
+            stay together where samples are held out.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out.
+        X_val, y_val : array-like, optional
+            Samples to validate on instead of a random part of X.
+
+        Returns
+        -------
+        self
+            The fitted estimator, at the selected point.
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the logarithm of each sample's hazard relative to the baseline, (n,): higher where events come earlier."""
+        return self._output(X)[:, 0]
+
+    def predict_cumulative_hazard_function(
+        self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
+    ) -> NDArray[Any]:
+        """Return the cumulative hazard function of each sample: exp(f(x)) times Breslow's estimate of the baseline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each sample; needed if y had strata.
+        return_array : bool, default=False
+            Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+        """
+        hazard = self._cumulative_hazard(X, strata)
+        return hazard if return_array else _functions(self.unique_times_, hazard, 0.0)
+
+    def predict_survival_function(
+        self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
+    ) -> NDArray[Any]:
+        """Return the survival function of each sample, exp(−cumulative hazard).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each sample; needed if y had strata.
+        return_array : bool, default=False
+            Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+        """
+        survival = np.exp(-self._cumulative_hazard(X, strata))
+        return survival if return_array else _functions(self.unique_times_, survival, 1.0)
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the concordance: the share of comparable pairs in which the sample with the higher risk has its event first.
+
+        Harrell's index, with half a pair for equal risks; 0.5 for random risks. Samples are compared within strata, and while
+        both are under observation.
+        """
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return concordance(check.survival(y), self.predict(X), weights)
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the linear part on the original scale of X, (d,): logarithms of hazard ratios, as far as it goes."""
+        coefficients: Floats = self._coefficients()[0]
+        return coefficients
+
+    @property
+    def unique_times_(self) -> Floats:
+        """The times of the training samples, at which survival functions are known."""
+        check_is_fitted(self, "point_")
+        return cast(Ranks, self._solved.target_scaling).times
+
+    @property
+    def strata_(self) -> NDArray[Any] | None:
+        """The strata of y, each of which has its own baseline hazard."""
+        check_is_fitted(self, "point_")
+        return self._strata
+
+    def load(self, point: Point) -> Self:
+        """Move the fitted model to a point of its path."""
+        super().load(point)
+        self._baseline: Baseline | None = None
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Estimate the baseline while the training samples are there: a pickle does not hold them."""
+        if hasattr(self, "point_") and self._solved.refit is not None:
+            self._known_baseline()
+        return super().__getstate__()  # type: ignore[no-any-return]
+
+    # Steps of fit.
+
+    def _plain_target(self, y: Any) -> Any:
+        return y if y is None else check.survival(y)
+
+    def _settings(self) -> Settings:
+        check.one_of("ties", self.ties, ("breslow", "efron"))
+        return super()._settings()
+
+    def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        if reset:
+            self._strata = check.survival_strata(y)
+        return super()._validated(X, y, reset=reset, **how)
+
+    def _learn_target(self, y: Any, weights: Floats) -> tuple[Target, Floats]:
+        return learn_survival(y, self.ties, self._strata)
+
+    # Hazards.
+
+    def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
+        log_hazard = self.predict(X)
+        return self._known_baseline().cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
+
+    def _codes(self, strata: ArrayLike | None, n: int) -> NDArray[np.int64]:
+        labels = self.strata_
+        if labels is None:
+            return np.zeros(n, dtype=np.int64)
+        if strata is None:
+            raise ValueError(
+                "the model has strata, each with its own baseline hazard: give strata, one for each sample"
+            )
+        given = column_or_1d(np.asarray(strata))
+        unknown = np.setdiff1d(given, labels)
+        if len(unknown):
+            raise ValueError(
+                f"strata holds labels that y of fit does not: {', '.join(map(repr, unknown[:10].tolist()))}"
+            )
+        codes: NDArray[np.int64] = np.searchsorted(labels, given)
+        return codes
+
+    def _known_baseline(self) -> Baseline:
+        """Estimate the baseline hazard of the model at its point from the samples that it was trained on."""
+        if self._baseline is None:
+            refit = self._solved.refit
+            if refit is None:
+                raise ValueError(
+                    "the baseline hazard of this point needs the training samples, which a pickled model does not hold: move "
+                    "to the point before you pickle"
+                )
+            problem, learnt = refit.solver.problem, cast(Survival, self._solved.target)
+            weights = problem.weights if refit.all_weights is None else refit.all_weights
+            n = weights.shape[1]
+            inputs = problem.X[:n].cpu().numpy().astype(np.float64)
+            self._baseline = breslow(
+                problem.target[:n].cpu().numpy().astype(np.float64),
+                self.unique_times_,
+                weights[0].cpu().numpy().astype(np.float64),
+                self._solved.output_on_inputs(self.point_.weights, inputs)[:, 0],
+                learnt.n_strata,
+            )
+        return self._baseline
+
+
+def _functions(times: Floats, values: Floats, start: float) -> NDArray[Any]:
+    """Return an array of functions of time, one for each row of values."""
+    functions = np.empty(len(values), dtype=object)
+    functions[:] = [StepFunction(times, row, start) for row in values]
+    return functions

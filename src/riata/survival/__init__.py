@@ -1,0 +1,1 @@
+"""Survival times: what a target holds, risk sets, hazards, survival functions and scores."""
