@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from riata import check
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
 from riata.losses.targets import Classes, Target, learn_classes
@@ -60,6 +61,14 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_classes(y, weights, self.loss, self.class_weight)
+
+    @property
+    def score_name(self) -> str:
+        """What ``score`` returns."""
+        return "accuracy"
+
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        return (None if check.is_table(y) else y), None
 
     @property
     def classes_(self) -> NDArray[Any]:

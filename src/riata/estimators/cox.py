@@ -41,6 +41,11 @@ class LassoNetCoxRegressor(Supervised):
     Parameters
     ----------
     <parameters>
+    select : {"best", "1se"} or float, default="best"
+        How a point is chosen otherwise: the lowest validation loss of the path; "1se": the fewest features whose validation
+        loss exceeds the best by no more than one standard error of the difference, after a refit; a number: the last point
+        whose λ does not exceed it. The default is not "1se", as with a few hundred events one standard error is about all that
+        features explain.
     ties : {"breslow", "efron"}, default="breslow"
         How events at the same time count. Efron's is the better approximation where many are tied; only with Breslow's a sample
         of weight two is the same as two samples.
@@ -69,6 +74,7 @@ class LassoNetCoxRegressor(Supervised):
     """
 
     _: KW_ONLY
+    select: str | float = "best"
     ties: str = "breslow"
 
     def fit(
@@ -171,6 +177,11 @@ class LassoNetCoxRegressor(Supervised):
         check_is_fitted(self, "point_")
         return self._strata
 
+    @property
+    def score_name(self) -> str:
+        """What ``score`` returns."""
+        return "concordance"
+
     def load(self, point: Point) -> Self:
         """Move the fitted model to a point of its path."""
         super().load(point)
@@ -198,7 +209,16 @@ class LassoNetCoxRegressor(Supervised):
         return super()._validated(X, y, reset=reset, **how)
 
     def _learn_target(self, y: Any, weights: Floats) -> tuple[Target, Floats]:
-        return learn_survival(y, self.ties, self._strata)
+        return learn_survival(y, self.ties)
+
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        target = Survival(self.ties)
+        return target.strata(y), target.subjects(y)
+
+    def _sample_losses(self, X: Any, y: Floats, weights: Floats) -> Floats:
+        """Return the loss of every sample in each of b tables, stacked to (b · n, d), for checked times, (n, 5): (b, n)."""
+        log_hazards = self.predict(X).reshape(-1, len(y))
+        return Survival(self.ties).losses(y, weights, log_hazards)
 
     # Hazards.
 
@@ -232,7 +252,7 @@ class LassoNetCoxRegressor(Supervised):
                     "the baseline hazard of this point needs the training samples, which a pickled model does not hold: move "
                     "to the point before you pickle"
                 )
-            problem, learnt = refit.solver.problem, cast(Survival, self._solved.target)
+            problem = refit.solver.problem
             weights = problem.weights if refit.all_weights is None else refit.all_weights
             n = weights.shape[1]
             inputs = problem.X[:n].cpu().numpy().astype(np.float64)
@@ -241,7 +261,7 @@ class LassoNetCoxRegressor(Supervised):
                 self.unique_times_,
                 weights[0].cpu().numpy().astype(np.float64),
                 self._solved.output_on_inputs(self.point_.weights, inputs)[:, 0],
-                learnt.n_strata,
+                1 if self._strata is None else len(self._strata),
             )
         return self._baseline
 

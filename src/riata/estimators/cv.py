@@ -30,7 +30,6 @@ from riata.estimators.folds import Candidate, Choice, Fold, Samples
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
-from riata.losses.survival import Survival
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.preprocess import categories
@@ -132,10 +131,6 @@ class CrossValidated(Supervised):
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
-
-    def _labels(self, y: Any) -> tuple[Any, Any]:
-        """Return labels to keep in proportion on all folds, and labels of samples that stay together; None for none."""
-        return (y if is_classifier(self) and not check.is_table(y) else None), None
 
     def _splits(self, rows: Samples, groups: Any, seed: int) -> list[Fold]:
         """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
@@ -297,7 +292,8 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
 class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ignore[misc]
     """Cox's model with a network that chooses λ, and M and the network where several are given, by cross-validation.
 
-    It works as :class:`LassoNetClassifierCV` does; the score of a fold is its concordance, and folds have events in proportion.
+    It works as :class:`LassoNetClassifierCV` does. The score of a fold is its concordance, folds have events in proportion, and
+    the default is ``select="best"``: with a few hundred events one standard error is about all that features explain.
 
     Parameters
     ----------
@@ -324,11 +320,10 @@ class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ign
     np.True_
     """
 
-    _single: ClassVar[type[Supervised]] = LassoNetCoxRegressor
+    _: KW_ONLY
+    select: str | float = "best"
 
-    def _labels(self, y: Any) -> tuple[Any, Any]:
-        target = Survival(self.ties, None)
-        return target.strata(y), target.subjects(y)
+    _single: ClassVar[type[Supervised]] = LassoNetCoxRegressor
 
 
 def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:

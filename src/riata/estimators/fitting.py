@@ -109,6 +109,7 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
         categories=checked.categories,
         costs=checked.costs,
         ids=checked.ids,
+        n_informative=target.n_informative(samples.fit[1]),
         device=settings.device,
     )
     learnt, weights = columns.preprocessing, samples.fit[2]

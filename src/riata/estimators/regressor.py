@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
+from riata.losses.names import of_numbers
 from riata.losses.targets import Numbers, Target, learn_numbers
 
 __all__ = ["LassoNetRegressor"]
@@ -59,6 +60,11 @@ class LassoNetRegressor(RegressorMixin, Supervised):
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_numbers(y, self.loss)
+
+    @property
+    def score_name(self) -> str:
+        """What ``score`` returns."""
+        return str(of_numbers(self.loss).score_name)
 
     @property
     def _target(self) -> Numbers:

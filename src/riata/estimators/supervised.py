@@ -69,6 +69,15 @@ class Supervised(BaseLassoNet):
         """Fit, and return the path; :meth:`load` moves the model to any of its points."""
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
 
+    @property
+    def score_name(self) -> str:
+        """What ``score`` returns."""
+        raise NotImplementedError
+
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        """Return labels of samples to keep in proportion on all parts of a split, and of those that stay together, or None."""
+        return None, None
+
     def _column_options(self) -> ColumnOptions:
         check.one_of("preprocessing", self.preprocessing, ("auto", "standard", "piecewise", None))
         check.one_of("screening", self.screening, ("auto", "marginal", "pairs", None))

@@ -15,6 +15,8 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators.supervised import Supervised
+from riata.evidence import inner
 from riata.preprocess import categories
 
 __all__ = ["Feature", "HeldOut", "check_held_out", "list_features", "sorted_table"]
@@ -41,7 +43,7 @@ class HeldOut:
     target: NDArray[Any]  # positions of the classes, (n,), or numbers, (n, o)
     weights: Floats  # (n,), 1 on average
     feature_names: NDArray[np.object_] | None  # where the model knows them
-    classifies: bool
+    kind: str  # "classes", "numbers", or "own" for a model that knows the losses of samples itself
     X_all: Floats  # (n and more, d): samples to estimate the distribution of the columns from
     levels: dict[int, pd.Series]  # of the categorical columns, in the order of their codes
 
@@ -68,7 +70,10 @@ class HeldOut:
             flat = pd.DataFrame(flat, columns=self.feature_names)
             for j, levels in self.levels.items():
                 flat.isetitem(j, levels.take(flat.iloc[:, j].to_numpy(dtype=np.int64)).reset_index(drop=True))
-        if self.classifies:
+        if self.kind == "own":
+            found: Floats = _own_losses(self.model, flat, self.target, self.weights)
+            return found
+        if self.kind == "classes":
             proba = np.asarray(self.model.predict_proba(flat)).reshape(b, n, -1)
             # The loss of a probability of 0 is 16 instead of infinite, so that one sample does not decide the mean.
             likelihood: Floats = np.clip(proba[:, np.arange(n), self.target], 1e-7, 1).astype(np.float64)
@@ -104,7 +109,8 @@ def check_held_out(
 ) -> HeldOut:
     """Check a fitted model and held-out samples; those of weight zero are left out."""
     check_is_fitted(model)
-    if not (is_classifier(model) or is_regressor(model)):
+    kind = _kind(model)
+    if kind is None:
         raise ValueError(f"{caller} needs a classifier or a regressor; got {type(model).__name__}")
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
@@ -113,14 +119,14 @@ def check_held_out(
     finite = "allow-nan" if allow_missing and get_tags(model).input_tags.allow_nan else True
     checked = [_checked(model, table, name, caller, finite) for name, table in zip(given, tables, strict=True)]
     X = checked[0]
-    target = _class_positions(model, y) if is_classifier(model) else _numbers(y, caller)
+    target = _class_positions(model, y) if kind == "classes" else _numbers(inner.plain_target(model, y), caller)
     check_consistent_length(X, target)
     weights = check.sample_weight(sample_weight, len(X))
     kept = weights > 0
     X, relative = X[kept], weights[kept] / weights[kept].mean()
     X_all = X if X_fit is None else np.vstack([X, *checked[1:]])
     names = getattr(model, "feature_names_in_", None)
-    held_out = HeldOut(model, X, target[kept], relative, names, is_classifier(model), X_all, levels)
+    held_out = HeldOut(model, X, target[kept], relative, names, kind, X_all, levels)
     held_out.baseline  # noqa: B018 — computed once, before the work is distributed
     return held_out
 
@@ -142,6 +148,20 @@ def sorted_table(features: list[Feature], columns: dict[str, Floats], by: str, *
     """Return a data frame with one row per feature, sorted by a column; ties keep their order."""
     table = pd.DataFrame({"feature": [f.name for f in features], **columns})
     return table.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
+
+
+def _kind(model: Any) -> str | None:
+    """Return which losses a model has, or None if it has none."""
+    if is_classifier(model) or is_regressor(model):
+        return "classes" if is_classifier(model) else "numbers"
+    return "own" if isinstance(inner.last_step(model), Supervised) else None
+
+
+def _own_losses(model: Any, tables: Any, target: Floats, weights: Floats) -> Floats:
+    """Return the losses of samples by the end of a pipeline, or by the model itself."""
+    last = inner.last_step(model)
+    found: Floats = last._sample_losses(tables if last is model else model[:-1].transform(tables), target, weights)
+    return found
 
 
 def _encoded(model: Any, tables: list[Any]) -> tuple[list[Any], dict[int, pd.Series]]:

@@ -5,15 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
+from riata.estimators.supervised import Supervised
 from riata.path import selection
 
-__all__ = ["given", "importances", "last_step", "linear", "random", "reliance", "seeded", "validated"]
+__all__ = [
+    "given",
+    "importances",
+    "labels",
+    "last_step",
+    "linear",
+    "plain_target",
+    "random",
+    "reliance",
+    "screened",
+    "seeded",
+    "validated",
+]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -29,6 +43,31 @@ def given(estimator: Any, name: str) -> Any:
     """Return a parameter that an estimator, or a part of it, is given; None without any."""
     known = {key.rpartition("__")[-1]: value for key, value in estimator.get_params().items() if value is not None}
     return known.get(name)
+
+
+def plain_target(estimator: Any, y: Any) -> Any:
+    """Return y as an array, where the estimator takes it in a form of its own, such as survival times."""
+    last = last_step(estimator)
+    return last._plain_target(y) if isinstance(last, BaseLassoNet) else y
+
+
+def labels(estimator: Any, y: Any) -> tuple[Any, Any]:
+    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None."""
+    last = last_step(estimator)
+    if isinstance(last, Supervised):
+        return last._labels(y)
+    return (y if is_classifier(estimator) else None), None
+
+
+def screened(estimator: Any, y: Any, weights: Floats) -> Floats:
+    """Return the target as marginal associations are measured with it, (n, ·)."""
+    last = last_step(estimator)
+    if isinstance(last, Supervised) and not (is_classifier(last) or is_regressor(last)):
+        learnt, encoded = last._learn_target(y, weights)
+        found = learnt.screened(encoded, weights)
+    else:
+        found = pd.get_dummies(y).to_numpy() if is_classifier(estimator) and np.ndim(y) == 1 else np.asarray(y)
+    return np.asarray(found, dtype=np.float64).reshape(len(weights), -1)
 
 
 def random(estimator: Any) -> bool:

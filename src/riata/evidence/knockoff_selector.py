@@ -196,7 +196,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = validate_data(
             self,
             X,
-            y,
+            inner.plain_target(self.estimator, y),
             dtype=np.float64,
             multi_output=True,
             ensure_min_samples=3,  # fewer have no covariance

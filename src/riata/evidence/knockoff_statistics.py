@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 from riata.evidence import inner
 from riata.evidence.knockoffs import Floats, Ids, Knockoffs
@@ -96,10 +94,8 @@ def _unassociated_categories(comparison: Comparison, both: Floats, ids: Ids) -> 
     categorical = np.tile(np.bincount(columns.ids) > n_features, 2)  # more columns than features: one for each level
     if not categorical.any():
         return categorical
-    classes = is_classifier(comparison.estimator) and np.ndim(y) == 1
-    target = pd.get_dummies(y).to_numpy() if classes else np.asarray(y).reshape(len(both), -1)
-    target = target.astype(np.float64)
     share = marginal.effective(np.ones(len(both)) if weights is None else weights)
+    target = inner.screened(comparison.estimator, y, share)
     p = marginal.of_groups(marginal.measure(both, target, share), both, target, share, ids).p_values
     return categorical & (p * len(p) > 1)
 

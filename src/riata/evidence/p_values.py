@@ -191,7 +191,7 @@ def _n_as_good(held_out: HeldOut, feature: Feature, conditional: _Normal | _Cate
     rng = np.random.default_rng(feature.seed)
     rounding = 1e-7  # relative
     tolerance = rounding * held_out.baseline.mean()
-    if not held_out.classifies:  # where predictions are nearly exact, theirs exceeds that of the loss
+    if held_out.kind == "numbers":  # where predictions are nearly exact, theirs exceeds that of the loss
         tolerance += rounding**2 * held_out.target.var(axis=0).sum()
     count = 0
     for b in held_out.batches(n_draws):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
@@ -116,7 +116,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             Numbers, and missing values, dates and categories where the estimator accepts them. Column names of a data frame
             are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target. For a classifier, halves keep the shares of the classes.
+            The target, as the estimator takes it. Halves keep the shares of classes, and of events.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples, for the estimator.
         groups : array-like of shape (n_samples,), optional
@@ -134,7 +134,8 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         ids = self._ids()
         self._complete(int(ids.max()) + 1, n_pairs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        units, strata = halves.sampling_units(len(table), target if is_classifier(self.estimator) else None, groups)
+        labels, together = inner.labels(self.estimator, target)
+        units, strata = halves.sampling_units(len(table), labels, together if groups is None else groups)
         samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
         jobs = [
             Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
@@ -182,7 +183,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         numbers, y = validate_data(
             self,
             self._encoded(X, reset=True),
-            y,
+            inner.plain_target(self.estimator, y),
             dtype=[np.float64, np.float32],
             multi_output=True,
             ensure_min_samples=4,

@@ -18,6 +18,7 @@ from riata.preprocess.scaling import Scaling
 __all__ = ["Ranks", "Survival", "learn_survival"]
 
 Floats = NDArray[np.float64]
+_EVENTS = 16, 3  # that count as one sample where all columns are expanded, and where one with a clear effect is
 ENTRY, TIME, EVENT, STRATUM, SUBJECT = range(5)
 
 
@@ -41,13 +42,7 @@ class Survival:
     """Times of events, of which some are censored."""
 
     ties: str
-    labels: NDArray[Any] | None  # of the strata, in the order of their codes; None: one stratum
-    iters_factor: int = 1
-
-    @property
-    def n_strata(self) -> int:
-        """Number of strata."""
-        return 1 if self.labels is None else len(self.labels)
+    iters_factor: int = 4  # the noise of times is large: with fewer iterations many features leave at once
 
     def encode(self, y: Any) -> Floats:
         """Return entry, time, event, stratum and subject, (n, 5)."""
@@ -74,9 +69,26 @@ class Survival:
 
     def screened(self, target: Floats, weights: Floats) -> Floats:
         """Return martingale residuals of the model without features: events less expected events."""
+        return -self._evaluated(target, weights, np.zeros((1, len(target))))[1][0].numpy()
+
+    def losses(self, target: Floats, weights: Floats, log_hazards: Floats) -> Floats:
+        """Return the loss of every sample for each of b models, (b, n); the samples are each other's risk sets."""
+        losses: Floats = self._evaluated(target, weights, log_hazards)[0].numpy()
+        return losses
+
+    def _evaluated(self, target: Floats, weights: Floats, log_hazards: Floats) -> tuple[torch.Tensor, torch.Tensor]:
         ranks = torch.from_numpy(_ranks(target).apply(target, np.float64))
-        evaluate = self._loss(target).on(ranks, torch.from_numpy(weights)[None])
-        return -evaluate(torch.zeros(1, len(target), 1, dtype=torch.float64))[1][0].numpy()
+        shared = torch.from_numpy(weights).expand(len(log_hazards), -1)
+        return self._loss(target).on(ranks, shared)(torch.from_numpy(log_hazards)[..., None])
+
+    def n_informative(self, target: Floats) -> tuple[int, int]:
+        """Return a sixteenth and a third of the number of events.
+
+        What is censored says little, and an event less than a number: the logarithm of a time has the noise of an
+        exponential variable, so that features explain little of it, and pieces fit the noise.
+        """
+        n_events = int(target[:, EVENT].sum())
+        return n_events // _EVENTS[0], n_events // _EVENTS[1]
 
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale of ranks, and the partial likelihood."""
@@ -87,14 +99,14 @@ class Survival:
     def _loss(self, target: Floats) -> PartialLikelihood:
         entry, time, event = target[:, ENTRY], target[:, TIME], target[:, EVENT] > 0
         late = bool((entry >= time[event].min(initial=np.inf)).any())
-        return PartialLikelihood(self.ties, entries=late, strata=self.n_strata > 1)
+        return PartialLikelihood(self.ties, entries=late, strata=bool(np.ptp(target[:, STRATUM])))
 
 
 def _ranks(target: Floats) -> Ranks:
     return Ranks(np.zeros(1), np.ones(1), times=np.unique(target[:, TIME]))
 
 
-def learn_survival(y: Floats, ties: str, labels: NDArray[Any] | None) -> tuple[Survival, Floats]:
-    """Return how a checked target is encoded, and the encoded target."""
-    learnt = Survival(ties, labels)
+def learn_survival(y: Any, ties: str) -> tuple[Survival, Floats]:
+    """Return how a target is encoded, and the encoded target."""
+    learnt = Survival(ties)
     return learnt, learnt.encode(y)

@@ -47,6 +47,9 @@ class Target(Protocol):
     def screened(self, target: Floats, weights: Floats) -> Floats | None:
         """Return the target as the screening of columns sees it, (n, ·); None for no screening."""
 
+    def n_informative(self, target: Floats) -> tuple[int, int]:
+        """Return how many samples count where all columns are expanded, and where one with a clear effect is."""
+
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Learn the scale of the target of samples, and return it with the loss to train with on that scale."""
 
@@ -91,6 +94,10 @@ class Numbers:
     def screened(self, target: Floats, weights: Floats) -> Floats:
         """Return what the loss makes of it."""
         return self.loss.screened(target)
+
+    def n_informative(self, target: Floats) -> tuple[int, int]:
+        """Return the number of samples."""
+        return len(target), len(target)
 
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale that the loss asks for, and its form on that scale."""
@@ -157,6 +164,10 @@ class Classes:
         """Return what the coding makes of it."""
         return self.coding.screened(target)
 
+    def n_informative(self, target: Floats) -> tuple[int, int]:
+        """Return the number of samples."""
+        return len(target), len(target)
+
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return that classes are not scaled, and the form of the loss for their coding."""
         _, target, _ = samples.fit
@@ -215,6 +226,10 @@ class Reconstruction:
 
     def screened(self, target: Floats, weights: Floats) -> None:
         """Return None: each column is its own target."""
+
+    def n_informative(self, target: Floats) -> tuple[int, int]:
+        """Return the number of samples."""
+        return len(target), len(target)
 
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale of the inputs, and the error over all entries."""

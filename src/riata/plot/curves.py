@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-from sklearn.base import is_classifier
 
-from riata import losses
 from riata.path.points import Path, Point
 from riata.plot.style import BLUE, GREY, ORANGE, clean, new_axes
 
@@ -112,7 +110,7 @@ def score_name(model: Any) -> str:
     """Return the name of the score that cross-validation maximised: that of the model's own score, or of a scorer."""
     scoring = model.scoring
     if scoring is None:
-        return "accuracy" if is_classifier(model) else losses.of_numbers(model.loss).score_name
+        return str(model.score_name)
     if isinstance(scoring, str):
         return scoring
     function = getattr(scoring, "_score_func", scoring)  # of a scorer of scikit-learn

@@ -95,6 +95,7 @@ def prepare(
     categories: Categories | None = None,
     costs: Floats,
     ids: Ids | None = None,
+    n_informative: tuple[int, int] | None = None,
     device: torch.device | str = "cpu",
 ) -> Prepared:
     """Learn from the training samples how columns become inputs, and the penalty weight of each.
@@ -111,6 +112,8 @@ def prepare(
         How X was encoded.
     costs, ids : array of shape (n_features,)
         Penalty weights and groups that the user gave.
+    n_informative : tuple of int, optional
+        How many samples count where all columns are expanded, and where one with a clear effect is; None for all.
     device
         Where pairs are tested.
     """
@@ -120,7 +123,7 @@ def prepare(
     found = Screening()
     if screened is not None and options.screening is not None and needed:
         found = screen(options.screening, X, screened, weights, n_levels, device)
-    expanded = _expansion(X, weights, options, found, n_levels)
+    expanded = _expansion(X, weights, options, found, n_levels, n_informative or (len(X), len(X)))
     factors = found.associations if options.adaptive else None
     if factors is not None and ids is not None and screened is not None:
         factors = grouped(found, X, screened, weights, ids).associations
@@ -133,19 +136,24 @@ def prepare(
 
 
 def _expansion(
-    X: NDArray[np.floating], weights: Floats, options: ColumnOptions, found: Screening, n_levels: Ids | None
+    X: NDArray[np.floating],
+    weights: Floats,
+    options: ColumnOptions,
+    found: Screening,
+    n_levels: Ids | None,
+    n_informative: tuple[int, int],
 ) -> Expansion:
     """Expand columns into pieces: all where samples allow, else those that are nonlinear or interact."""
-    n, d = X.shape
+    (n, n_clear), d = n_informative, X.shape[1]
     pieces = np.ones(d, dtype=np.int64)
     if options.how == "piecewise":
-        pieces[:] = expansion.affordable_pieces(n)
+        pieces[:] = expansion.affordable_pieces(n_clear)
     elif options.how == "auto":
         pieces[:] = expansion.affordable_pieces(n, d)
         if found.associations is not None:
-            pieces[found.associations.nonlinear] = expansion.affordable_pieces(n)
+            pieces[found.associations.nonlinear] = expansion.affordable_pieces(n_clear)
         if found.interactions is not None:
-            pieces[found.interactions.interacting] = expansion.affordable_pieces(n)
+            pieces[found.interactions.interacting] = expansion.affordable_pieces(n_clear)
     marked = options.missing == "indicator"
     return expansion.learn(X, weights, pieces, n_levels, tame=options.how == "auto", mark_missing=marked)
 
