@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
@@ -10,6 +11,8 @@ from riata import (
     LassoNetAutoencoder,
     LassoNetClassifier,
     LassoNetClassifierCV,
+    LassoNetCoxRegressor,
+    LassoNetCoxRegressorCV,
     LassoNetImputer,
     LassoNetRegressor,
     LassoNetRegressorCV,
@@ -26,7 +29,35 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The least populated class:UserWarning"),
 ]
 
+
+def survival(y):
+    """Turn the numbers that the checks give as a target into times at which everybody has the event."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.kind not in "biufcO":
+        return y
+    y = y.real.astype(float)
+    return np.column_stack([y - y.min() + 1, np.ones(len(y))])
+
+
+class Cox(LassoNetCoxRegressor):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, survival(y), sample_weight)
+
+    def score(self, X, y, sample_weight=None):
+        return super().score(X, survival(y), sample_weight)
+
+
+class CoxCV(LassoNetCoxRegressorCV):
+    def fit(self, X, y, sample_weight=None, *, groups=None):
+        return super().fit(X, survival(y), sample_weight, groups=groups)
+
+    def score(self, X, y, sample_weight=None):
+        return super().score(X, survival(y), sample_weight)
+
+
 FASTER = [
+    Cox(**with_training(hidden_dims=(4,), n_iters=(100, 10), path_multiplier=1.2)),
+    CoxCV(**with_training(hidden_dims=(4,), cv=2, n_iters=(50, 10), path_multiplier=1.5)),
     LassoNetAutoencoder(**with_training(hidden_dims=(10,), n_iters=(100, 10))),
     LassoNetImputer(**with_training(hidden_dims=(10, 10), n_iters=(45, 5))),
     LassoNetClassifierCV(
@@ -61,7 +92,7 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("Estimator", [LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor])
+@pytest.mark.parametrize("Estimator", [LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor, Cox])
 def test_without_a_validation_part_weights_equal_repeated_samples(Estimator):
     check_sample_weight_equivalence_on_dense_data(
         Estimator.__name__, Estimator(**with_training(val_size=0, dtype="float64"))

@@ -35,7 +35,7 @@ def survival(y: Any) -> Floats:
 
     What is returned is accepted, too. Codes are positions of the sorted labels; a subject that is not known is −1.
     """
-    if np.ndim(y) == 2 and np.shape(y)[1] == len(_NAMES) and not hasattr(y, "columns"):
+    if _is_checked(y):
         return np.asarray(y, dtype=np.float64)
     columns = _columns(y)
     time = _numbers(columns.time, "time")
@@ -53,11 +53,23 @@ def survival(y: Any) -> Floats:
 
 def survival_strata(y: Any) -> NDArray[Any] | None:
     """Return the labels of the strata that a target holds, in the order of their codes; None without strata."""
-    if np.ndim(y) == 2 and np.shape(y)[1] == len(_NAMES) and not hasattr(y, "columns"):
-        codes = np.unique(np.asarray(y)[:, 3])
-        return codes.astype(np.int64) if len(codes) > 1 else None
+    if _is_checked(y):
+        highest = int(np.max(np.asarray(y)[:, 3], initial=0))  # some of the strata may have no sample here
+        return np.arange(highest + 1) if highest else None
     strata = _columns(y).strata
-    return None if strata is None else np.unique(column_or_1d(np.asarray(strata)))
+    return None if strata is None else _labels(strata, "strata")[0]
+
+
+def _is_checked(y: Any) -> bool:
+    """Return whether a target is what :func:`survival` returns."""
+    if hasattr(y, "columns") or np.ndim(y) != 2 or np.shape(y)[1] != len(_NAMES):
+        return False
+    table = np.asarray(y)
+    if table.dtype.kind != "f" or not len(table):
+        return False
+    entry, time, event, *codes = table.T
+    whole = [(labels >= low).all() and (labels % 1 == 0).all() for labels, low in zip(codes, (0, -1), strict=True)]
+    return bool((entry < time).all() and np.isin(event, (0, 1)).all() and all(whole))
 
 
 def _columns(y: Any) -> _Columns:
@@ -87,39 +99,53 @@ def _named(columns: dict[str, NDArray[Any]]) -> _Columns:
 
 
 def _numbers(values: Any, name: str) -> Floats:
+    given = column_or_1d(np.asarray(values))
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        if given.dtype.kind in "bmM":  # flags, durations and dates would turn into numbers of a unit that nobody chose
+            raise TypeError
+        numbers: Floats = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} of y must hold numbers; it holds {np.asarray(values)[0]!r}") from None
+        raise ValueError(
+            f"column {name!r} of y must hold numbers, such as days since the start; it holds {given[0]!r}"
+        ) from None
     _refuse(np.isnan(numbers), numbers, name, "leave out samples without it")
     _refuse(np.isinf(numbers), numbers, name, "it must be finite")
     return numbers
 
 
 def _events(values: Any) -> Floats:
-    event = np.asarray(values)
+    event = column_or_1d(np.asarray(values))
     missing = pd.isna(event)
     if missing.any():
         raise ValueError(f"column 'event' of y is missing in row {int(missing.argmax())}: leave out samples without it")
-    if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        other = event[~np.isin(event, (0, 1))][0] if event.dtype.kind in "biuf" else event[0]
+    known = pd.Series(event).isin([False, True]).to_numpy()
+    if not known.all():
         raise ValueError(
-            f"column 'event' of y must be boolean, or 1 for an event and 0 for a censored time; it holds {other!r}. In an "
-            "array the columns are time, event, or entry, time, event"
+            "column 'event' of y must be boolean, or 1 for an event and 0 for a censored time; it holds "
+            f"{event[~known].tolist()[0]!r}. In an array the columns are time, event, or entry, time, event"
         )
-    return event.astype(np.float64)
+    flags: Floats = event.astype(np.float64)
+    return flags
 
 
 def _codes(labels: Any, name: str, n: int) -> Floats:
     """Return codes of labels; without labels one stratum, 0, and −1 for subjects that are not known."""
     if labels is None:
         return np.full(n, -1.0) if name == "id" else np.zeros(n)
-    labels = column_or_1d(np.asarray(labels))
-    if pd.isna(labels).any():
-        raise ValueError(
-            f"column {name!r} of y is missing in row {int(pd.isna(labels).argmax())}: give every sample one"
-        )
-    return np.unique(labels, return_inverse=True)[1].astype(np.float64)
+    return _labels(labels, name)[1].astype(np.float64)
+
+
+def _labels(values: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted labels, and the position of each sample's."""
+    labels = column_or_1d(np.asarray(values))
+    missing = pd.isna(labels)
+    if missing.any():
+        raise ValueError(f"column {name!r} of y is missing in row {int(missing.argmax())}: give every sample one")
+    try:
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ValueError(f"column {name!r} of y mixes labels that have no order: make all of them text") from None
+    return found, codes
 
 
 def _refuse(wrong: NDArray[np.bool_], values: Floats, name: str, remedy: str) -> None:

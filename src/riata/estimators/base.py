@@ -257,7 +257,11 @@ def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Targe
         if strata is not None:
             highest = np.full(where.max() + 1, strata.min())
             np.maximum.at(highest, where, strata)
-            strata = highest
+            strata = highest if np.bincount(highest)[np.unique(highest)].min() > 1 else None
+    if not where.any():
+        raise ValueError(
+            "y holds one subject, no part of which can be held out: use val_size=0, or give X_val and y_val"
+        )
     n, n_classes = int(where.max()) + 1, 1 if strata is None else len(np.unique(strata))
     n_val = min(max(int(np.ceil(share * n)), n_classes), n - n_classes)
     parts = train_test_split(np.arange(n), test_size=n_val, stratify=strata, random_state=seed)

@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check
@@ -156,8 +157,9 @@ class LassoNetCoxRegressor(Supervised):
         Harrell's index, with half a pair for equal risks; 0.5 for random risks. Samples are compared within strata, and while
         both are under observation.
         """
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return concordance(check.survival(y), self.predict(X), weights)
+        target, risk = check.survival(y), self.predict(X)
+        check_consistent_length(risk, target)
+        return concordance(target, risk, check.sample_weight(sample_weight, len(risk)))
 
     @property
     def coef_(self) -> Floats:
@@ -204,8 +206,11 @@ class LassoNetCoxRegressor(Supervised):
         return super()._settings()
 
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        strata = check.survival_strata(y)
         if reset:
-            self._strata = check.survival_strata(y)
+            self._strata = strata
+        elif strata is not None and self._strata is None:
+            raise ValueError("y_val has strata, y has not: give both the column strata, or neither")
         return super()._validated(X, y, reset=reset, **how)
 
     def _learn_target(self, y: Any, weights: Floats) -> tuple[Target, Floats]:
@@ -235,12 +240,12 @@ class LassoNetCoxRegressor(Supervised):
                 "the model has strata, each with its own baseline hazard: give strata, one for each sample"
             )
         given = column_or_1d(np.asarray(strata))
-        unknown = np.setdiff1d(given, labels)
-        if len(unknown):
-            raise ValueError(
-                f"strata holds labels that y of fit does not: {', '.join(map(repr, unknown[:10].tolist()))}"
-            )
-        codes: NDArray[np.int64] = np.searchsorted(labels, given)
+        if len(given) != n:
+            raise ValueError(f"strata must have one label for each of the {n} samples; it has {len(given)}")
+        codes: NDArray[np.int64] = pd.Index(labels).get_indexer(pd.Index(given))
+        if (codes < 0).any():
+            unknown = pd.unique(given[codes < 0])[:10].tolist()
+            raise ValueError(f"strata holds labels that y of fit does not: {', '.join(map(repr, unknown))}")
         return codes
 
     def _known_baseline(self) -> Baseline:

@@ -50,12 +50,15 @@ class PartialLikelihood(JointLoss):
         terms = _Efron(sets) if self.ties == "efron" else _Breslow(sets)
         unweighted = sets.weights == 0
         null, _ = terms(torch.zeros_like(sets.weights))
+        # A sample's share of a risk sum is at most 1. Rounding would exceed that where sums are lost beside much larger ones.
+        most = (sets.observed(sets.event * sets.weights) / sets.weights).masked_fill(unweighted, 0.0)
 
         def evaluate(output: Tensor) -> tuple[Tensor, Tensor]:
             f = sets.sort(output[..., 0])
             if f.shape[-1]:
                 f = (f - f.masked_fill(unweighted, -torch.inf).amax(-1, keepdim=True)).clamp(max=0)
             level, expected = terms(f)
+            expected = torch.minimum(expected, most)
             slopes = sets.unsort(expected - sets.event)
             losses = sets.unsort(expected + sets.event * (level - null - f))
             return losses.to(output.dtype), slopes.unsqueeze(-1).to(output.dtype)
@@ -99,5 +102,5 @@ class _Efron:
 
 
 def _positive(total: Tensor) -> Tensor:
-    """Keep sums that rounding or underflow made zero apart from zero."""
-    return total.clamp_min(torch.finfo(total.dtype).tiny)
+    """Keep sums that rounding or underflow made zero apart from zero, so far that sums of their inverses are finite."""
+    return total.clamp_min(1e-290)
