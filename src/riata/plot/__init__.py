@@ -3,7 +3,7 @@
 from riata.plot.bars import importance, stability
 from riata.plot.curves import cv, path, score_name
 from riata.plot.heatmap import interaction
-from riata.plot.summary import summary_figure
+from riata.plot.summary import summary_figure, survival_figure
 from riata.plot.survival_curves import calibration, survival
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "stability",
     "summary_figure",
     "survival",
+    "survival_figure",
 ]

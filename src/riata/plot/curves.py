@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from sklearn.base import is_classifier
 
 from riata import losses
+from riata.estimators import LassoNetCoxRegressor
 from riata.path.points import Path, Point
 from riata.plot.style import BLUE, GREY, ORANGE, clean, new_axes
 
@@ -112,6 +113,8 @@ def score_name(model: Any) -> str:
     """Return the name of the score that cross-validation maximised: that of the model's own score, or of a scorer."""
     scoring = model.scoring
     if scoring is None:
+        if isinstance(model, LassoNetCoxRegressor):
+            return "concordance"
         return "accuracy" if is_classifier(model) else losses.of_numbers(model.loss).score_name
     if isinstance(scoring, str):
         return scoring

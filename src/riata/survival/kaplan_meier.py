@@ -63,7 +63,7 @@ def kaplan_meier(target: Floats, weights: Floats | None = None, *, confidence: f
     times, place = np.unique(time, return_inverse=True)
     events = np.bincount(place, weights * event, len(times))
     number = np.where(events > 0, np.maximum(at_risk(target, times, weights), events), 1.0)  # sums may be rounded
-    survival = np.cumprod(1 - events / number)
+    survival: Floats = np.cumprod(1 - events / number, dtype=np.float64)
     left = number - events
     variance = np.cumsum(np.divide(events, number * left, out=np.zeros(len(times)), where=left > 0))
     return KaplanMeier(times, survival, *_intervals(survival, variance, confidence))
