@@ -182,11 +182,8 @@ def _groups(risk: Floats, target: Floats, n_groups: int, confidence: float) -> l
 
 
 def _names(n: int) -> list[str]:
-    if n == 1:
-        return ["all"]
-    if n <= 3:
-        return ["low risk", "middle risk", "high risk"][:: 3 - n or 1]
-    return ["lowest risk", *(f"{i}" for i in range(2, n)), "highest risk"]
+    few = {1: ["all"], 2: ["low risk", "high risk"], 3: ["low risk", "middle risk", "high risk"]}
+    return few.get(n) or ["lowest risk", *(f"{i}" for i in range(2, n)), "highest risk"]
 
 
 def _colours(n: int) -> list[str]:
