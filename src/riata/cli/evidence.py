@@ -11,13 +11,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from riata.cli.options import Job
-from riata.estimators import LassoNetClassifier, LassoNetRegressor
+from riata.estimators import (
+    LassoNetClassifier,
+    LassoNetClassifierCV,
+    LassoNetCoxRegressor,
+    LassoNetCoxRegressorCV,
+    LassoNetRegressor,
+    LassoNetRegressorCV,
+)
 from riata.evidence import KnockoffSelector, StabilitySelector, bounds, feature_effects, permutation_importance
 from riata.evidence.knockoffs import fewest
 from riata.files import Table, TableError, as_text, counted, first_few
 
 Rows = NDArray[np.int64]
 HALF_SAMPLES = 100
+ESTIMATORS: dict[str, tuple[Any, Any]] = {
+    "classification": (LassoNetClassifier, LassoNetClassifierCV),
+    "regression": (LassoNetRegressor, LassoNetRegressorCV),
+    "survival": (LassoNetCoxRegressor, LassoNetCoxRegressorCV),
+}
 THRESHOLD = 0.75  # share of the half-samples that select a stable feature
 
 
@@ -48,18 +60,36 @@ class Evidence:
 
 def check(table: Table, rows: Rows, job: Job) -> None:
     """Raise an error for what cannot be done with these rows, before any training."""
-    y = table.y[rows]
-    if job.cv is not None and table.task == "classification":
-        _check_classes(y, f"--cv {job.cv}", job.cv, "use fewer folds")
-    elif job.cv is not None and len(y) < 2 * job.cv:
-        raise TableError(f"--cv {job.cv} needs two rows for each fold; {len(y)} are fitted: use fewer folds")
+    y = table.y_of(rows)
+    if job.cv is not None:
+        _check_folds(table.task, y, job.cv)
     if job.max_false is not None:
+        # Each half-sample needs two rows of a class, or two events: one for training and one for validation.
         if table.task == "classification":
-            # Each half-sample needs two rows of a class: one for training and one for validation.
             _check_classes(y, "--stability", 4, "leave it out")
+        elif table.task == "survival":
+            _check_events(y, "--stability", 4, "leave it out")
         _check_bound(_stability_selector(table, job), table.X.shape[1])
     if job.fdr is not None:
         _check_number(table, rows, job.fdr)
+
+
+def _check_folds(task: str, y: Any, n_folds: int) -> None:
+    option, remedy = f"--cv {n_folds}", "use fewer folds"
+    if task == "classification":
+        _check_classes(y, option, n_folds, remedy)
+    elif task == "survival":
+        _check_events(y, option, 2 * n_folds, remedy)
+    elif len(y) < 2 * n_folds:
+        raise TableError(f"{option} needs two rows for each fold; {len(y)} are fitted: {remedy}")
+
+
+def _check_events(y: pd.DataFrame, option: str, fewest_events: int, remedy: str) -> None:
+    n = int(y["event"].sum())
+    if n < fewest_events:
+        raise TableError(
+            f"{option} needs {fewest_events} events among the {len(y)} rows that are fitted; {n} are: {remedy}"
+        )
 
 
 def _check_classes(y: NDArray[Any], option: str, fewest_rows: int, remedy: str) -> None:
@@ -141,7 +171,7 @@ def with_held_out_effects(features: pd.DataFrame, model: Any, table: Table, held
     effects = feature_effects(model, X, features=features["name"].tolist(), random_state=job.seed).set_index("feature")
     repeats = min(20, max(1, 10**9 // (X.size * max(1, len(features)))))
     found = permutation_importance(
-        model, X, table.y[held_out], n_repeats=repeats, n_jobs=job.n_jobs, random_state=job.seed
+        model, X, table.y_of(held_out), n_repeats=repeats, n_jobs=job.n_jobs, random_state=job.seed
     ).set_index("feature")
     columns = {
         "effect": effects["text"],
@@ -162,8 +192,7 @@ def with_frequency(features: pd.DataFrame, found: Evidence) -> pd.DataFrame:
 
 def _ranker(table: Table, job: Job) -> Any:
     """Return the estimator that ranks features; importances come from the whole path, so any selection rule will do."""
-    kind = LassoNetClassifier if table.task == "classification" else LassoNetRegressor
-    return kind(select=0.0, **settings(job))
+    return ESTIMATORS[table.task][0](select=0.0, **settings(job))
 
 
 def _shared(job: Job) -> dict[str, Any]:
@@ -178,7 +207,7 @@ def _stability_selector(table: Table, job: Job) -> StabilitySelector:
 
 def _fit(selector: Any, table: Table, rows: Rows, job: Job, wording: dict[str, str]) -> tuple[str, ...]:
     with job.noting_warnings(wording) as notes:
-        selector.fit(table.X.iloc[rows], table.y[rows])
+        selector.fit(table.X.iloc[rows], table.y_of(rows))
     return tuple(notes)
 
 

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from riata.cli.output import print_text
-from riata.files import ColumnOptions, ReadOptions, TableError
+from riata.files import ColumnOptions, ReadOptions, SurvivalColumns, TableError
 
 # ---- of both commands -----------------------------------------------------------------------------------------------
 
@@ -59,7 +59,24 @@ class Task(StrEnum):
     regression = "regression"
 
 
-Target = Annotated[str, typer.Option("--target", metavar="COL", help="The column to predict.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="COL", help="The column to predict.")]
+Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="COL", help="Instead of --target: survival times, or the dates at which rows end."),
+]
+Event = Annotated[
+    str | None,
+    typer.Option("--event", metavar="COL", help="With --time: whether a row ends with the event; COL=LEVEL names it."),
+]
+Entry = Annotated[
+    str | None, typer.Option("--entry", metavar="COL", help="With --time: when observation begins; a time or a date.")
+]
+Strata = Annotated[
+    str | None, typer.Option("--strata", metavar="COL", help="With --time: groups with a baseline hazard of their own.")
+]
+Subject = Annotated[
+    str | None, typer.Option("--id", metavar="COL", help="With --time: the subject, which may have several rows.")
+]
 TaskName = Annotated[Task, typer.Option("--task", help="Type of the target; auto infers it and prints the reason.")]
 K = Annotated[int | None, typer.Option("--k", help="Select at most this many features, one for each column.")]
 Folds = Annotated[int | None, typer.Option("--cv", metavar="K", help="Select the model by K-fold cross-validation.")]
@@ -147,6 +164,27 @@ def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> 
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
     return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
+
+
+def survival_columns(
+    target: str | None, task: Task, time: str | None, event: str | None, **others: str | None
+) -> SurvivalColumns | None:
+    """Return the columns of survival times; None for another target."""
+    given = {f"--{role}": name for role, name in {"time": time, "event": event, **others}.items() if name is not None}
+    if target is not None and given:
+        raise TableError(f"{next(iter(given))} is for survival times, and --target for other targets: give one of them")
+    if target is None and not given:
+        raise TableError("give the column to predict, --target COL, or survival times, --time COL --event COL")
+    if target is not None:
+        return None
+    if time is None or event is None:
+        missing = "--time" if time is None else "--event"
+        raise TableError(
+            f"{next(iter(given))} is for survival times, which need --time and --event: give {missing} too"
+        )
+    if task is not Task.auto:
+        raise TableError(f"--task {task.value} is for --target; with --time the task is survival: leave it out")
+    return SurvivalColumns(time, event, **others)
 
 
 def column_options(categorical: Names, numeric: Names, dates: Names, drop: Names) -> ColumnOptions:

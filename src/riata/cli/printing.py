@@ -17,6 +17,10 @@ from riata.cli.results import Result
 from riata.evidence.curves import brief
 from riata.plot import score_name
 
+_PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
+_LOSS = {"classification": "log loss", "regression": "squared error", "survival": "partial likelihood"}
+_BASELINE = {"classification": "most frequent class", "regression": "mean of the target", "survival": "equal risks"}
+
 
 def show_result(result: Result) -> None:
     """Print the selected features, interactions and scores."""
@@ -84,12 +88,10 @@ def _show_features(console: Console, result: Result) -> None:
     if not len(features):
         print_text(console, _no_feature(result))
         return
-    classifies = table.task == "classification"
-    two = classifies and len(model.classes_) == 2
-    predicted = f"probability of {model.classes_[1]}" if two else "probability" if classifies else "prediction"
+    two = table.task == "classification" and len(model.classes_) == 2
+    predicted = f"probability of {model.classes_[1]}" if two else _PREDICTED[table.task]
     console.print("", feature_table(features, table.X.shape[1], same_class=two), sep="\n")
-    loss = "log loss" if classifies else "squared error"
-    print_text(console, f" loss rise: of the held-out {loss}, if the column is permuted (± 95 %)")
+    print_text(console, f" loss rise: of the held-out {_LOSS[table.task]}, if the column is permuted (± 95 %)")
     print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
 
 
@@ -123,12 +125,16 @@ def _show_scores(console: Console, result: Result) -> None:
     labels = {
         "selected": f"selected features ({len(result.features)})",
         "all": f"all features ({result.table.X.shape[1]})",
-        "baseline": "most frequent class" if result.table.task == "classification" else "mean of the target",
+        "baseline": _BASELINE[result.table.task],
     }
-    printed = number_table(f"Scores on {result.sizes[1]} held-out rows", "", names)
+    printed = number_table(f"Scores on {len(result.held_out)} held-out rows", "", names)
     for name, row in result.scores.items():
         printed.add_row(labels[name], *(f"{row[score]:.4g}" for score in names))
-    console.print(printed, "", sep="\n")
+    console.print(printed)
+    if result.table.survival is not None:
+        n = int(result.table.y_of(result.held_out)["event"].sum())
+        print_text(console, f" of pairs of rows that can be compared; {n} of the held-out rows end with the event")
+    console.print()
 
 
 def _show_cross_validation(console: Console, model: Any, n_folds: int) -> None:

@@ -14,7 +14,7 @@ from riata.cli import evidence
 from riata.cli.evidence import Evidence
 from riata.cli.options import Job
 from riata.cli.output import as_json, versions
-from riata.cli.scoring import Scores
+from riata.cli.scoring import Rows, Scores
 from riata.files import Table
 
 
@@ -27,7 +27,8 @@ class Result:
     model: Any
     scores: Scores
     features: pd.DataFrame  # one row for each selected feature, most important first
-    sizes: tuple[int, int]  # training and held-out rows
+    fit: Rows
+    held_out: Rows
     notes: tuple[str, ...]
 
 
@@ -48,6 +49,8 @@ def path_files(result: Result) -> dict[str, bytes]:
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
         "path.png": png(plot.summary_figure(model, list(table.X.columns))),
     }
+    if table.survival is not None:
+        files["survival.png"] = png(_survival_figure(result, table.survival.time))
     if result.job.cv is not None:
         files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
         files["cv.png"] = png(plot.cv(model).figure)
@@ -68,7 +71,8 @@ def _summary(result: Result, found: Evidence) -> dict[str, Any]:
         "seed": job.seed,
         "k": job.k,
         "task": table.task,
-        "rows": {"used": len(table.y), "fitted": result.sizes[0], "held_out": result.sizes[1]},
+        "rows": {"used": len(table.y), "fitted": len(result.fit), "held_out": len(result.held_out)},
+        **_events(result),
         "columns": {"file": len(table.columns), "features": table.X.shape[1], "kinds": counts},
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
@@ -82,6 +86,22 @@ def _summary(result: Result, found: Evidence) -> dict[str, Any]:
         **evidence.summary(found),
         "notes": list(result.notes),
     }
+
+
+def _events(result: Result) -> dict[str, Any]:
+    """Return the entry of events in the summary, for survival times."""
+    if result.table.task != "survival":
+        return {}
+    event = result.table.y["event"].to_numpy()
+    rows = {"used": slice(None), "fitted": result.fit, "held_out": result.held_out}
+    return {"events": {name: int(event[which].sum()) for name, which in rows.items()}}
+
+
+def _survival_figure(result: Result, time: str) -> Any:
+    """Return survival curves of the held-out rows."""
+    X, y = result.table.X.iloc[result.held_out], result.table.y_of(result.held_out)
+    title = f"{len(y):,} held-out rows by predicted risk"
+    return plot.survival_figure(result.model, X, y, title=title, time=time)
 
 
 def _cross_validation(model: Any, n_folds: int) -> dict[str, Any]:

@@ -12,26 +12,66 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
-from riata.files import Table, extreme_target, unlike_training
+from riata import check
+from riata.files import Table, TableError, as_text, extreme_target, first_few, unlike_training
+from riata.survival.concordance import concordance
 
 Rows = NDArray[np.int64]
 Scores = dict[str, dict[str, float]]
 
 
 def split(table: Table, seed: int) -> tuple[Rows, Rows]:
-    """Hold out a fifth of the rows, and at least one of every class."""
+    """Hold out a fifth of the rows, and at least one of every class; events are kept in proportion, and subjects together."""
+    if table.task == "survival":
+        return _split_survival(table.y, seed)
     classes = table.y if table.task == "classification" else None
     size = math.ceil(len(table.y) / 5) if classes is None else max(math.ceil(len(table.y) / 5), len(np.unique(classes)))
     fit, held_out = train_test_split(np.arange(len(table.y)), test_size=size, stratify=classes, random_state=seed)
     return np.sort(fit), np.sort(held_out)
 
 
+def _split_survival(y: pd.DataFrame, seed: int) -> tuple[Rows, Rows]:
+    """Hold out a fifth of the subjects; without subjects every row is one."""
+    subject = pd.factorize(y["id"])[0] if "id" in y else np.arange(len(y))
+    events = np.bincount(subject, y["event"]) > 0
+    in_proportion = events if min(events.sum(), (~events).sum()) > 1 else None
+    size = math.ceil(len(events) / 5)
+    if size == len(events):
+        raise TableError("--id has one subject only: a fifth of the subjects is held out, so that there must be more")
+    _, drawn = train_test_split(np.arange(len(events)), test_size=size, stratify=in_proportion, random_state=seed)
+    out = np.isin(subject, drawn)
+    return np.flatnonzero(~out), np.flatnonzero(out)
+
+
+def check_survival(table: Table, fit: Rows, held_out: Rows) -> None:
+    """Raise an error if the held-out rows cannot be scored, before any training."""
+    if table.task != "survival":
+        return
+    y = table.y_of(held_out)
+    new = sorted(set(y["strata"]) - set(table.y_of(fit)["strata"])) if "strata" in y else []
+    if new:
+        raise TableError(
+            f"strata whose rows were all held out: {first_few([as_text(label) for label in new])}; merge small strata with "
+            "others"
+        )
+    try:
+        concordance(check.survival(y), np.zeros(len(y)))
+    except ValueError:
+        raise TableError(
+            f"no two of the {len(y)} held-out rows can be compared, as that takes an event while another row is at risk: "
+            "more events are needed, or another --seed"
+        ) from None
+
+
 def held_out_scores(model: Any, table: Table, fit: Rows, held_out: Rows) -> Scores:
     """Score the model, the dense network and a baseline without features on the held-out rows."""
-    X, y = table.X.iloc[held_out], table.y[held_out]
+    X, y = table.X.iloc[held_out], table.y_of(held_out)
+    models = {"selected": model, "all": model.at(lambda_=0)}
+    if table.task == "survival":
+        scores = {name: {"concordance": each.score(X, y)} for name, each in models.items()}
+        return scores | {"baseline": {"concordance": 0.5}}  # that of equal risks
     baseline = DummyClassifier(strategy="prior") if table.task == "classification" else DummyRegressor()
-    baseline.fit(table.X.iloc[fit], table.y[fit])
-    models = {"selected": model, "all": model.at(lambda_=0), "baseline": baseline}
+    models["baseline"] = baseline.fit(table.X.iloc[fit], table.y_of(fit))
     score = _classification_scores if table.task == "classification" else _regression_scores
     return {name: score(each, X, y) for name, each in models.items()}
 

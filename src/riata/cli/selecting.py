@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,20 @@ from riata.cli.evidence import Evidence, Rows
 from riata.cli.options import Job
 from riata.cli.output import make_folder, print_text, reporting_errors, write
 from riata.cli.results import Result, path_files, png, selected_features, selection_files
-from riata.cli.scoring import held_out_scores, held_out_warnings, split, target_warnings
-from riata.estimators import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, LassoNetRegressorCV
-from riata.files import Table, prepare, read
+from riata.cli.scoring import check_survival, held_out_scores, held_out_warnings, split, target_warnings
+from riata.files import Table, prepare, prepare_survival, read
 
-Model = LassoNetClassifier | LassoNetRegressor
+OPTIONAL_FILES = {"cv.csv", "cv.png", "survival.png", "stability.csv", "stability.png", "knockoffs.csv"}
 
 
 def select(
     file: options.File,
-    target: options.Target,
+    target: options.Target = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    entry: options.Entry = None,
+    strata: options.Strata = None,
+    id: options.Subject = None,
     task: options.TaskName = options.Task.auto,
     k: options.K = None,
     cv: options.Folds = None,
@@ -46,7 +51,7 @@ def select(
     hidden: options.Hidden = "100",
     quiet: options.Quiet = False,
 ) -> None:
-    """Select the features of FILE that predict a column.
+    """Select the features of FILE that predict a column, or survival times.
 
     One column of the file is one feature: numbers, categories (text) and dates, with missing values. What each column holds is
     printed before training; identifiers, constants and prose are left out.
@@ -55,9 +60,14 @@ def select(
         job = Job(out, seed, M=M, hidden=options.parse_widths(hidden), quiet=quiet, cv=options.check_cv(cv))
         job = replace(job, max_false=options.check_max_false(stability, max_false), fdr=options.check_fdr(fdr))
         job = replace(job, n_jobs=options.check_jobs(jobs))
+        survival = options.survival_columns(target, task, time, event, entry=entry, strata=strata, id=id)
         source = read(file, options.read_options(sep, decimal, na, skip))
         columns = options.column_options(categorical, numeric, dates, drop)
-        table = prepare(source, target, task.value, columns)
+        table = (
+            prepare(source, str(target), task.value, columns)
+            if survival is None
+            else prepare_survival(source, survival, columns)
+        )
         run(table, replace(job, k=options.check_k(k, table.X.shape[1], "features")), file.name)
 
 
@@ -81,6 +91,7 @@ def run(table: Table, job: Job, file: str) -> list[str]:
         Names of the selected features, most important first.
     """
     fit, held_out = split(table, job.seed)
+    check_survival(table, fit, held_out)
     evidence.check(table, fit, job)
     make_folder(job.out)
     show_columns(job.console, table, file)
@@ -92,10 +103,10 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     job.note(*unusual)
     scores = held_out_scores(model, table, fit, held_out)
     notes = (*table.notes, *extreme, *unusual)
-    result = Result(table, job, model, scores, features, (len(fit), len(held_out)), notes)
+    result = Result(table, job, model, scores, features, fit, held_out, notes)
     files = path_files(result)
     write(job.out, files)
-    for name in {"cv.csv", "cv.png", "stability.csv", "stability.png", "knockoffs.csv"} - files.keys():
+    for name in OPTIONAL_FILES - files.keys():
         (job.out / name).unlink(missing_ok=True)  # of an earlier run with another selection
     printing.show_result(result)
     try:
@@ -128,16 +139,15 @@ def _further_evidence(result: Result, fit: Rows) -> dict[str, bytes]:
     return files
 
 
-def _fit(table: Table, rows: Rows, job: Job) -> Model:
+def _fit(table: Table, rows: Rows, job: Job) -> Any:
     shared = {"verbose": 0 if job.quiet else 1, "random_state": job.seed, **evidence.settings(job)}
+    plain, cross = evidence.ESTIMATORS[table.task]
     if job.cv is not None:
-        cross = LassoNetClassifierCV if table.task == "classification" else LassoNetRegressorCV
         model = cross(cv=job.cv, n_features_to_select=job.k, n_jobs=job.n_jobs, **shared)
     else:
-        plain = LassoNetClassifier if table.task == "classification" else LassoNetRegressor
         model = plain(select="1se" if job.k is None else "best", **shared)
     with job.noting_warnings({"raise val_size, or set n_features_to_select": "use --k or --cv"}):
-        model.fit(table.X.iloc[rows], table.y[rows])
+        model.fit(table.X.iloc[rows], table.y_of(rows))
     # Importances and the figure need the whole path, so k is applied to it rather than ending it early; in cross-validation
     # k is part of the selection rule, and ends it.
     return model if job.k is None or job.cv is not None else model.at(n_features=job.k)

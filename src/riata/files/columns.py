@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from riata.files.messages import TableError, as_text, first_few, require_column, row_numbers
 
-__all__ = ["Column", "ColumnOptions", "invalid_cells", "make_column", "nearly_all_valid"]
+__all__ = ["Column", "ColumnOptions", "SurvivalColumns", "invalid_cells", "make_column", "nearly_all_valid"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class ColumnOptions:
     dates: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
 
+    def without(self, names: Iterable[str]) -> ColumnOptions:
+        """Return the decisions about all other columns."""
+        left_out = set(names)
+        return ColumnOptions(*(tuple(name for name in given if name not in left_out) for given in vars(self).values()))
+
     def check(self, names: Sequence[str]) -> None:
         """Raise an error for names that do not exist, or are given with two flags."""
         flag_of: dict[str, str] = {}
@@ -30,6 +35,31 @@ class ColumnOptions:
                 if name in flag_of:
                     raise TableError(f"{name!r} is given with {flag_of[name]} and with --{field}: give one of them")
                 flag_of[name] = f"--{field}"
+
+
+@dataclass(frozen=True)
+class SurvivalColumns:
+    """Columns of survival times.
+
+    Attributes
+    ----------
+    time : str
+        How long a row is under observation, or the date at which that ends.
+    event : str
+        Whether it ends with the event: a column, or ``column=level`` with the level that is the event.
+    entry : str, optional
+        The time, or the date, at which observation begins.
+    strata : str, optional
+        Groups with a baseline hazard of their own.
+    id : str, optional
+        The subject, which may have several rows.
+    """
+
+    time: str
+    event: str
+    entry: str | None = None
+    strata: str | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from riata.files.columns import Column, ColumnOptions
+from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.kinds import kinds, target_kind
 from riata.files.messages import TableError, as_text, counted, first_few, flags, require_column, row_numbers
 from riata.files.numeric import are_whole
 from riata.files.read import ReadOptions, Source, read
 
-__all__ = ["MIN_ROWS", "Table", "prepare", "read_table"]
+__all__ = ["MIN_ROWS", "Table", "check_columns", "features", "finite", "missing_notes", "prepare", "read_table"]
 
 MIN_ROWS = 10  # fewer cannot be split into training, validation and held-out rows
 
@@ -31,12 +31,12 @@ class Table:
     ----------
     X : DataFrame
         One column for each feature: numbers, with gaps, levels of categories, or dates, as the estimators take them.
-    y : array of shape (n,)
-        Floats for regression; whole numbers or text for classification.
+    y : array of shape (n,), or DataFrame
+        Floats for regression; whole numbers or text for classification; a data frame of times and events for survival.
     task : str
-        ``"classification"`` or ``"regression"``.
+        ``"classification"``, ``"regression"`` or ``"survival"``.
     target : str
-        Name of the column that y comes from.
+        Name of the column that y comes from; of several, with commas between them.
     columns : tuple of Column
         What every other column of the file holds, and how it is used.
     rows : array of int of shape (n,)
@@ -45,20 +45,27 @@ class Table:
         The file's format: separator and encoding of text, for example.
     notes : tuple of str
         Decisions that a user should know.
+    survival : SurvivalColumns, optional
+        The columns of survival times.
     """
 
     X: pd.DataFrame
-    y: NDArray[Any]
+    y: Any
     task: str
     target: str
     columns: tuple[Column, ...]
     rows: NDArray[np.int64]
     file_format: str
     notes: tuple[str, ...]
+    survival: SurvivalColumns | None = None
 
     def __repr__(self) -> str:
         shape = f"{len(self.y):,} rows, {self.X.shape[1]:,} features of {len(self.columns):,} columns"
         return f"Table({shape}, target {self.target!r}, {self.task})"
+
+    def y_of(self, rows: NDArray[np.int64]) -> Any:
+        """Return the target of some rows."""
+        return self.y.iloc[rows] if isinstance(self.y, pd.DataFrame) else self.y[rows]
 
     @property
     def kinds(self) -> pd.DataFrame:
@@ -156,33 +163,41 @@ def prepare(
         If a column cannot be used; the message names it and the remedy.
     """
     frame = source.frame.reset_index(drop=True)
-    _check(frame, target, options)
+    check_columns(frame, [target], options)
     column = target_kind(frame.pop(target), source.decimal)
-    column = replace(column, values=column.values.where(_finite(column.values)))
+    column = replace(column, values=column.values.where(finite(column.values)))
     known = column.values.notna()
     if known.sum() < MIN_ROWS:
         n = counted(int(known.sum()), "row")
         raise TableError(f"the table has {n} with a value of {target!r}; at least {MIN_ROWS} are needed")
     y, task, reason = _target(replace(column, values=column.values[known]), task, options)
-    of_features = {field: tuple(name for name in given if name != target) for field, given in vars(options).items()}
-    columns = kinds(frame, source.decimal, ColumnOptions(**of_features))
+    X, columns = features(frame, source.decimal, options.without([target]), known)
+    rows = np.flatnonzero(known.to_numpy())
+    notes = (*missing_notes(column), *filter(None, [reason]))
+    return Table(X, y, task, target, columns, rows, source.file_format, notes)
+
+
+def check_columns(frame: pd.DataFrame, targets: Sequence[str], options: ColumnOptions) -> None:
+    """Raise an error for a target that does not exist, columns that do not, and too few rows."""
+    for target in targets:
+        _check_target(target, frame)
+        if target in options.drop:
+            raise TableError(f"the target {target!r} cannot be dropped")
+    options.check(frame.columns.tolist())
+    if len(frame) < MIN_ROWS:
+        raise TableError(f"the table has {counted(len(frame), 'row')}; at least {MIN_ROWS} are needed")
+
+
+def features(
+    frame: pd.DataFrame, decimal: str, options: ColumnOptions, known: pd.Series[bool]
+) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+    """Determine what each column holds; return the features of the rows whose target is known, and all columns."""
+    columns = kinds(frame, decimal, options)
     used = [each for each in columns if each.used]
     if not used:
         raise TableError(_no_features(columns))
     X = pd.DataFrame({each.name: each.values for each in used})[known].reset_index(drop=True)
-    rows = np.flatnonzero(known.to_numpy())
-    notes = (*_target_notes(column), *filter(None, [reason]))
-    return Table(X, y, task, target, tuple(columns), rows, source.file_format, notes)
-
-
-def _check(frame: pd.DataFrame, target: str, options: ColumnOptions) -> None:
-    """Raise an error for a target that does not exist, columns that do not, and too few rows."""
-    _check_target(target, frame)
-    if target in options.drop:
-        raise TableError(f"the target {target!r} cannot be dropped")
-    options.check(frame.columns.tolist())
-    if len(frame) < MIN_ROWS:
-        raise TableError(f"the table has {counted(len(frame), 'row')}; at least {MIN_ROWS} are needed")
+    return X, tuple(columns)
 
 
 def _check_target(target: str, frame: pd.DataFrame) -> None:
@@ -210,14 +225,15 @@ def _no_features(columns: Sequence[Column]) -> str:
 # ---- the target -----------------------------------------------------------------------------------------------------
 
 
-def _finite(values: pd.Series) -> pd.Series[bool]:
+def finite(values: pd.Series) -> pd.Series[bool]:
+    """Return which values are known, and not infinite."""
     if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
         return values.notna()
     return pd.Series(np.isfinite(values.to_numpy(dtype=float, na_value=np.nan)), values.index)
 
 
-def _target_notes(column: Column) -> list[str]:
-    """Return how many rows have no target, and which cells of it could not be read."""
+def missing_notes(column: Column) -> list[str]:
+    """Return how many rows have no value of a target, and which of its cells could not be read."""
     notes = [f"the target {column.name!r}: {text}" for text in column.use.split("; ")[1:] if not len(column.invalid)]
     n = int(column.values.isna().sum())
     if not n:

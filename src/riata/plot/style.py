@@ -5,14 +5,15 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "clean", "new_axes", "shortened"]
+__all__ = ["BLUE", "GREY", "INK", "ORANGE", "SLATE", "clean", "new_axes", "shortened"]
 
 BLUE, ORANGE, GREY, INK = "#2563a8", "#d9641e", "#c9ced6", "#30363d"
+SLATE = "#6b7480"  # a grey for lines and text, between GREY and INK
 
 
-def new_axes() -> Axes:
-    """Return the axes of a new figure, which is not attached to any window."""
-    return Figure(figsize=(5, 4), layout="constrained").subplots()
+def new_axes(size: tuple[float, float] = (5, 4)) -> Axes:
+    """Return the axes of a new figure of a size in inches, which is not attached to any window."""
+    return Figure(figsize=size, layout="constrained").subplots()
 
 
 def clean(ax: Axes) -> Axes:

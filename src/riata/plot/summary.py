@@ -8,10 +8,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from riata.plot import bars, curves
-from riata.plot.style import INK
+from riata.plot import bars, curves, survival_curves
+from riata.plot.style import INK, shortened
 
-__all__ = ["summary_figure"]
+__all__ = ["summary_figure", "survival_figure"]
+
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11, "fontweight": "bold", "color": INK}
 
 
 def summary_figure(model: Any, names: Sequence[str]) -> Figure:
@@ -34,5 +36,33 @@ def summary_figure(model: Any, names: Sequence[str]) -> Figure:
     curves.path(model.path_, model.point_, ax=left)
     bars.importance(names, model.feature_importances_, model.selected_, ax=right)
     for ax, title in ((left, "Loss along the path"), (right, "Most important features")):
-        ax.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=10)
+        ax.set_title(title, pad=10, **_TITLE)
+    return figure
+
+
+def survival_figure(model: Any, X: Any, y: Any, *, title: str, time: str = "time") -> Figure:
+    """Draw the survival curves of samples by predicted risk, with a title.
+
+    Parameters
+    ----------
+    model : LassoNetCoxRegressor
+        Fitted.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : structured array, array or data frame
+        Their times and events, as for ``fit``.
+    title : str
+        Above the figure.
+    time : str
+        Name of the axis of times.
+
+    Returns
+    -------
+    Figure
+        Six inches wide, not attached to any window.
+    """
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    ax = survival_curves.survival(model, X, y, ax=figure.subplots())
+    ax.set_title(title, pad=40, **_TITLE)  # above the legend
+    ax.set_xlabel(shortened(time), parse_math=False)
     return figure
