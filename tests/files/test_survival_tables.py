@@ -85,7 +85,7 @@ def test_a_column_may_have_an_equals_sign_in_its_name():
 
 
 def test_a_column_of_many_values_is_no_event():
-    with pytest.raises(TableError, match="'days' has .* different values; the column of --event says whether"):
+    with pytest.raises(TableError, match=r"'days' has .* different values; the column of --event says whether"):
         prepared(a_frame(), SurvivalColumns("age", "days"))
 
 

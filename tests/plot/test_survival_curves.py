@@ -145,7 +145,7 @@ def test_nothing_overlaps_or_is_cut_off(n_groups, scale):
     figure.draw_without_rendering()
     labels = [*ax.texts, *ax.get_xticklabels(), ax.xaxis.label, *ax.get_legend().get_texts()]
     boxes = [label.get_window_extent() for label in labels if label.get_text()]
-    assert all(0 <= box.x0 and box.x1 <= figure.bbox.x1 and 0 <= box.y0 and box.y1 <= figure.bbox.y1 for box in boxes)
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0 and box.y1 <= figure.bbox.y1 for box in boxes)
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
