@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -40,6 +40,7 @@ class Ranks(Scaling):
 class Survival:
     """Times of events, of which some are censored."""
 
+    n_constants: ClassVar[int] = 0
     ties: str
     labels: NDArray[Any] | None  # of the strata, in the order of their codes; None: one stratum
     iters_factor: int = 1
