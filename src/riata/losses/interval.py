@@ -47,7 +47,7 @@ class IntervalLikelihood:
         The target holds a lower bound, an upper one and the kind; of bounds that are not known nothing is used.
         """
         value, slopes = self.log_likelihood(output.double(), target.double())
-        losses = -value - _PRECISION * (target[:, 2] == EXACT)
+        losses = -value - _PRECISION * (target[:, 2] == EXACT).to(value.dtype)
         return losses.to(output.dtype), slopes.neg_().to(output.dtype)
 
     def log_likelihood(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

@@ -136,7 +136,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {"normal": Normal(), "logistic": Logist
 
 def _mills(z: Tensor) -> Tensor:
     """Return φ(z) / Φ(z)."""
-    return torch.special.erfcx(-_ROOT_HALF * z).reciprocal() * math.sqrt(2 / math.pi)
+    scaled: Tensor = torch.special.erfcx(-_ROOT_HALF * z)
+    return math.sqrt(2 / math.pi) / scaled
 
 
 def _narrow(width: Tensor, middle: Tensor) -> Terms:
