@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riata import threads
 from riata.losses.targets import Target
 from riata.network import user
-from riata.network.constant import with_constants
+from riata.network.constant import constants, with_constants
 from riata.network.stacked import Architecture, Network, SparseWeights, Weights
 from riata.path import start as starts
 from riata.path.grid import Grid
@@ -241,7 +241,7 @@ class Solved:
 
     def constants(self, weights: SparseWeights) -> Floats:
         """Return the outputs of a point that are the same for all samples, on the scale of training, (n_constants,)."""
-        return weights.upper[len(weights.upper) - self.target.n_constants :].astype(np.float64)
+        return constants(weights.upper, self.target.n_constants)
 
     def coefficients(self, weights: SparseWeights) -> Floats:
         """Return the linear weights of a point on the original scale of X and of the target, (o, n_features)."""

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from riata.network.stacked import AnyPass, Architecture, Weights
 
-__all__ = ["ConstantPass", "WithConstants", "with_constants"]
+__all__ = ["ConstantPass", "WithConstants", "constants", "with_constants"]
+
+# A constant is so many times its entry of the flat vector. An update changes all entries about equally. An output changes by
+# the sum of what many weights do to it, and a constant that had one entry alone would lag behind, at the scale of an earlier
+# network. Measured at 1, 5, 10 and 20.
+_FACTOR = 10.0
 
 
 class _Layers(NamedTuple):
@@ -19,7 +26,7 @@ class _Layers(NamedTuple):
 
     rows: Tensor
     network: Any  # layers of the network itself
-    constants: Tensor  # (R, c)
+    entries: Tensor  # (R, c) the constants, but for the factor
 
 
 def with_constants(network: Architecture, n_constants: int) -> Architecture:
@@ -27,12 +34,18 @@ def with_constants(network: Architecture, n_constants: int) -> Architecture:
     return WithConstants(network, n_constants) if n_constants else network
 
 
+def constants(upper: NDArray[np.floating], n_constants: int) -> NDArray[np.float64]:
+    """Return the constants of one network from its flat vector, (c,)."""
+    return _FACTOR * upper[len(upper) - n_constants :].astype(np.float64)
+
+
 @dataclass(frozen=True)
 class WithConstants:
     """A network, and numbers that do not depend on X; see :class:`riata.network.stacked.Architecture`.
 
     A pass returns the outputs of the network and after them the constants, (R, n, o + c). Constants start at 0, are the last
-    entries of the flat vector, and have no penalty. Features have weights to the o outputs only, and so ``n_outputs`` is o.
+    entries of the flat vector, divided by ten, and have no penalty. Features have weights to the o outputs only: ``n_outputs``
+    is o.
 
     Parameters
     ----------
@@ -82,8 +95,8 @@ class WithConstants:
 
     def layers(self, weights: Weights) -> _Layers:
         """Return views of the weights."""
-        upper, constants = weights.upper.split([self.network.n_upper, self.n_constants], dim=-1)
-        return _Layers(weights.rows, self.network.layers(Weights(weights.rows, upper)), constants)
+        upper, entries = weights.upper.split([self.network.n_upper, self.n_constants], dim=-1)
+        return _Layers(weights.rows, self.network.layers(Weights(weights.rows, upper)), entries)
 
     def is_matrix(self, like: Tensor) -> Tensor:
         """Return 0 for constants, as for biases."""
@@ -120,14 +133,14 @@ class ConstantPass(AnyPass):
     def forward(self, layers: _Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same samples; see the base class."""
         self.output[..., : self._o].copy_(self._inner.forward(layers.network, X, dropout, draw))
-        self.output[..., self._o :].copy_(layers.constants.unsqueeze(-2))
+        self.output[..., self._o :].copy_(layers.entries.unsqueeze(-2)).mul_(_FACTOR)
         return self.output
 
     def backward_upper(self, layers: _Layers, gradient: _Layers) -> None:
         """Write the gradient by everything above the features' weights; see the base class."""
         self._inner.output_gradient.copy_(self.output_gradient[..., : self._o])
         self._inner.backward_upper(layers.network, gradient.network)
-        torch.sum(self.output_gradient[..., self._o :], -2, out=gradient.constants)
+        torch.sum(self.output_gradient[..., self._o :], -2, out=gradient.entries).mul_(_FACTOR)
 
 
 def _wider(buffer: Tensor, n_columns: int) -> Tensor:
