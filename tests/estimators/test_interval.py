@@ -105,7 +105,15 @@ def test_without_hierarchy_and_penalty_right_censored_times_give_the_parametric_
 
 @pytest.mark.parametrize("name", list(MEDIANS))
 def test_parameters_are_found_within_two_standard_errors_from_times_between_visits(name):
-    X, time = linear(name, n=600, seed=1)
+    """Of 20 estimates one lies further off on average, and none four standard errors."""
+    off = np.array([standard_errors_off(name, seed) for seed in range(4)])
+    assert (off < 2).mean() >= 0.85
+    assert off.max() < 4
+
+
+def standard_errors_off(name, seed):
+    """Fit, and return how many standard errors from the observed information each parameter is off the truth."""
+    X, time = linear(name, n=500, seed=seed)
     y = between_visits(time)
     model = LassoNetIntervalRegressor(distribution=name, **EXACT).fit(X, y)
     learnt, target = learn_intervals(y, name)
@@ -116,14 +124,13 @@ def test_parameters_are_found_within_two_standard_errors_from_times_between_visi
 
     found = np.array([intercept, *model.coef_, np.log(model.scale_)])
     steps = 1e-3 * np.eye(5)
+    slopes = [log_likelihood(found + step) - log_likelihood(found - step) for step in steps]
+    np.testing.assert_allclose(np.array(slopes) / 2e-3 / len(X), 0, atol=1e-4)  # it is the maximum
     information = np.empty((5, 5))
     for i, j in product(range(5), repeat=2):
         corners = [s * t * log_likelihood(found + s * steps[i] + t * steps[j]) for s in (-1, 1) for t in (-1, 1)]
         information[i, j] = -sum(corners) / 4e-6
-    deviation = np.abs(found - [3, 0.8, -0.5, 0, np.log(0.6)])
-    assert (deviation < 2 * np.sqrt(np.diag(np.linalg.inv(information)))).all()
-    slopes = [log_likelihood(found + step) - log_likelihood(found - step) for step in steps]
-    np.testing.assert_allclose(np.array(slopes) / 2e-3 / len(X), 0, atol=1e-4)
+    return np.abs(found - [3, 0.8, -0.5, 0, np.log(0.6)]) / np.sqrt(np.diag(np.linalg.inv(information)))
 
 
 # The network.
@@ -227,11 +234,11 @@ def test_the_prediction_is_the_median_of_the_survival_function(name):
 
 
 def test_a_model_can_be_moved_pickled_and_cloned(fitted):
-    model, X, y = fitted
-    sparser = model.at(n_features=1)
-    assert sparser.n_selected_ == 1
+    given, X, y = fitted
+    sparser = clone(given).set_params(n_features_to_select=1).fit(X, y)
+    model = sparser.at(n_features=3)
+    assert (sparser.n_selected_, model.n_selected_, model.at(lambda_=0).n_selected_) == (1, 3, X.shape[1])
     assert sparser.scale_ > model.scale_
-    assert model.at(lambda_=0).n_selected_ == X.shape[1]
     for each in (model, sparser):
         again = pickle.loads(pickle.dumps(each))
         np.testing.assert_array_equal(again.predict(X), each.predict(X))
@@ -315,7 +322,7 @@ def test_other_bad_arguments_are_refused():
     X, time = linear("normal", n=20)
     with pytest.raises(ValueError, match="distribution"):
         LassoNetIntervalRegressor(distribution="gamma").fit(X, between_visits(time))
-    with pytest.raises(ValueError, match="y cannot be None"):
+    with pytest.raises(ValueError, match="requires y to be passed"):
         LassoNetIntervalRegressor().fit(X, None)
 
 

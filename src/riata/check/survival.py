@@ -106,7 +106,9 @@ def numbers(values: Any, name: str, remedy: str = "leave out samples without it"
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} of y must hold numbers; it holds {np.asarray(values)[0]!r}") from None
+        raise ValueError(
+            f"column {name!r} of y must hold numbers; it holds {np.asarray(values).tolist()[0]!r}"
+        ) from None
     refuse(np.isnan(column), column, name, remedy)
     if not infinite:
         refuse(np.isinf(column), column, name, "it must be finite")

@@ -70,7 +70,7 @@ class Normal(Distribution):
     def between(self, low: Tensor, high: Tensor) -> Terms:
         """Return log (Φ(high) − Φ(low)), in the left tail, where differences are exact: mirrored if the middle is positive."""
         mirrored = low + high > 0
-        sign = torch.where(mirrored, -1.0, 1.0)
+        sign = 1 - 2 * mirrored.to(low.dtype)  # scalars in torch.where would be copied from the host
         low, high = torch.where(mirrored, -high, low), torch.where(mirrored, -low, high)
         width, middle = high - low, (low + high) / 2
         narrow, wide = _narrow(width, middle), _wide(low, high, width, middle)
@@ -177,4 +177,4 @@ def _log_1m_exp_exp(z: Tensor) -> Tensor:
 def _ratio(x: Tensor) -> Tensor:
     """Return x / (exp(x) − 1) for x ≥ 0: 1 at 0."""
     x = x.clamp(max=_VANISHED)
-    return torch.where(x > 0, x * torch.exp(-x) / -torch.expm1(-x), 1.0)
+    return (x * torch.exp(-x) / -torch.expm1(-x)).masked_fill(x <= 0, 1.0)
