@@ -2,6 +2,7 @@
 
 from riata.check.features import categorical, costs, groups, positions, reachable
 from riata.check.frames import holds_dates, numeric_frame
+from riata.check.intervals import intervals
 from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
 from riata.check.survival import survival, survival_strata
 from riata.check.targets import class_counts, indicator, is_table, label_values, labels
@@ -16,6 +17,7 @@ __all__ = [
     "hidden_dims",
     "holds_dates",
     "indicator",
+    "intervals",
     "is_table",
     "label_values",
     "labels",

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-__all__ = ["SURVIVAL_FORMS", "survival", "survival_strata"]
+__all__ = ["SURVIVAL_FORMS", "numbers", "refuse", "right_censored", "survival", "survival_strata"]
 
 Floats = NDArray[np.float64]
 
@@ -38,17 +38,26 @@ def survival(y: Any) -> Floats:
     if _is_checked(y):
         return np.asarray(y, dtype=np.float64)
     columns = _columns(y)
-    time = _numbers(columns.time, "time")
-    _refuse(time < 0, time, "time", "a time cannot be negative: use the time since the start of observation")
-    event = _events(columns.event)
+    time, event = _times(columns), _events(columns.event)
     earliest = min(time.min(initial=0.0), 0.0) - _EARLY
-    entry = np.full(len(time), earliest) if columns.entry is None else _numbers(columns.entry, "entry")
-    _refuse(entry >= time, entry, "entry", "a sample must enter before its time ends: entry < time")
+    entry = np.full(len(time), earliest) if columns.entry is None else numbers(columns.entry, "entry")
+    refuse(entry >= time, entry, "entry", "a sample must enter before its time ends: entry < time")
     codes = [_codes(labels, name, len(time)) for name, labels in (("strata", columns.strata), ("id", columns.id))]
     checked = np.column_stack([entry, time, event, *codes])
     if not event.any():
         raise ValueError("y holds no event: every sample is censored, so that nothing can be learnt about hazards")
     return checked
+
+
+def right_censored(y: Any) -> tuple[Floats, Floats]:
+    """Check a target of times that are all observed from the start and in one stratum; return times and events."""
+    columns = _columns(y)
+    more = [name for name in ("entry", "strata", "id") if getattr(columns, name) is not None]
+    if more:
+        raise ValueError(
+            f"y has a column {more[0]!r}, which this model does not take: leave it out, or use Cox's model"
+        )
+    return _times(columns), _events(columns.event)
 
 
 def survival_strata(y: Any) -> NDArray[Any] | None:
@@ -98,19 +107,27 @@ def _named(columns: dict[str, NDArray[Any]]) -> _Columns:
     raise ValueError(f"y must be {SURVIVAL_FORMS}; it has the columns {', '.join(map(repr, columns))}")
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def _times(columns: _Columns) -> Floats:
+    time = numbers(columns.time, "time")
+    refuse(time < 0, time, "time", "a time cannot be negative: use the time since the start of observation")
+    return time
+
+
+def numbers(values: Any, name: str, remedy: str = "leave out samples without it", *, infinite: bool = False) -> Floats:
+    """Return a column as numbers; refuse missing ones, and infinite ones unless they are allowed."""
     given = column_or_1d(np.asarray(values))
     try:
         if given.dtype.kind in "bmM":  # flags, durations and dates would turn into numbers of a unit that nobody chose
             raise TypeError
-        numbers: Floats = given.astype(np.float64)
+        column: Floats = given.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {name!r} of y must hold numbers, such as days since the start; it holds {given[0]!r}"
+            f"column {name!r} of y must hold numbers, such as days since the start; it holds {given.tolist()[0]!r}"
         ) from None
-    _refuse(np.isnan(numbers), numbers, name, "leave out samples without it")
-    _refuse(np.isinf(numbers), numbers, name, "it must be finite")
-    return numbers
+    refuse(np.isnan(column), column, name, remedy)
+    if not infinite:
+        refuse(np.isinf(column), column, name, "it must be finite")
+    return column
 
 
 def _events(values: Any) -> Floats:
@@ -148,7 +165,8 @@ def _labels(values: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return found, codes
 
 
-def _refuse(wrong: NDArray[np.bool_], values: Floats, name: str, remedy: str) -> None:
+def refuse(wrong: NDArray[np.bool_], values: Floats, name: str, remedy: str) -> None:
+    """Raise for the first row that is wrong."""
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"column {name!r} of y holds {values[row]:g} in row {row}: {remedy}")

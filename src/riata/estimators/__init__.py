@@ -5,6 +5,7 @@ from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.cox import LassoNetCoxRegressor
 from riata.estimators.cv import LassoNetClassifierCV, LassoNetCoxRegressorCV, LassoNetRegressorCV
 from riata.estimators.imputer import LassoNetImputer
+from riata.estimators.interval import LassoNetIntervalRegressor
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.training import Training
 
@@ -15,6 +16,7 @@ __all__ = [
     "LassoNetCoxRegressor",
     "LassoNetCoxRegressorCV",
     "LassoNetImputer",
+    "LassoNetIntervalRegressor",
     "LassoNetRegressor",
     "LassoNetRegressorCV",
     "Training",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riata import threads
 from riata.losses.targets import Target
 from riata.network import user
+from riata.network.constant import constants, with_constants
 from riata.network.stacked import Architecture, Network, SparseWeights, Weights
 from riata.path import start as starts
 from riata.path.grid import Grid
@@ -115,6 +116,7 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
     learnt, weights = columns.preprocessing, samples.fit[2]
     target_scaling, loss = target.scaled(samples, settings.columns.how is not None, learnt.scaling)
     network = _network(settings, learnt.n_inputs, len(target_scaling.scale), checked.seeds[1])
+    network = with_constants(network, target.n_constants)
     tensors = _Tensors(settings.dtype, settings.device)
     groups = Groups(None if columns.ids is None else torch.from_numpy(columns.ids).to(settings.device), learnt.n_inputs)
     problem = Problem(
@@ -235,8 +237,12 @@ class Solved:
             passes = {m: network.passes(1, m, rows, learns=False) for m in sizes}
             for start in range(0, n, size):
                 Z = torch.from_numpy(inputs(slice(start, start + size)))
-                output[start : start + size] = passes[len(Z)].forward(layers, Z)[0].numpy()
+                output[start : start + size] = passes[len(Z)].forward(layers, Z)[0, :, : network.n_outputs].numpy()
         return output * self.target_scaling.scale + self.target_scaling.center
+
+    def constants(self, weights: SparseWeights) -> Floats:
+        """Return the outputs of a point that are the same for all samples, on the scale of training, (n_constants,)."""
+        return constants(weights.upper, self.target.n_constants)
 
     def coefficients(self, weights: SparseWeights) -> Floats:
         """Return the linear weights of a point on the original scale of X and of the target, (o, n_features)."""

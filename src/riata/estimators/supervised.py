@@ -90,4 +90,5 @@ class Supervised(BaseLassoNet):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
+        tags.target_tags.required = True
         return tags

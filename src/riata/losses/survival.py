@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,10 +15,9 @@ from riata.losses.loss import Loss
 from riata.preprocess.samples import Samples
 from riata.preprocess.scaling import Scaling
 
-__all__ = ["Ranks", "Survival", "learn_survival"]
+__all__ = ["Ranks", "Survival", "informative", "learn_survival"]
 
 Floats = NDArray[np.float64]
-_EVENTS = 16, 3  # that count as one sample where all columns are expanded, and where one with a clear effect is
 ENTRY, TIME, EVENT, STRATUM, SUBJECT = range(5)
 
 
@@ -41,6 +40,7 @@ class Ranks(Scaling):
 class Survival:
     """Times of events, of which some are censored."""
 
+    n_constants: ClassVar[int] = 0
     ties: str
     iters_factor: int = 4  # the noise of times is large: with fewer iterations many features leave at once
 
@@ -82,13 +82,8 @@ class Survival:
         return self._loss(target).on(ranks, shared)(torch.from_numpy(log_hazards)[..., None])
 
     def n_informative(self, target: Floats) -> tuple[int, int]:
-        """Return a sixteenth and a third of the number of events.
-
-        What is censored says little, and an event less than a number: the logarithm of a time has the noise of an
-        exponential variable, so that features explain little of it, and pieces fit the noise.
-        """
-        n_events = int(target[:, EVENT].sum())
-        return n_events // _EVENTS[0], n_events // _EVENTS[1]
+        """Return the numbers that go with the number of events."""
+        return informative(int(target[:, EVENT].sum()))
 
     def scaled(self, samples: Samples, standardize: bool, inputs: Scaling) -> tuple[Scaling, Loss]:
         """Return the scale of ranks, and the partial likelihood."""
@@ -104,6 +99,15 @@ class Survival:
 
 def _ranks(target: Floats) -> Ranks:
     return Ranks(np.zeros(1), np.ones(1), times=np.unique(target[:, TIME]))
+
+
+def informative(n_events: int) -> tuple[int, int]:
+    """Return how many samples events count as: where all columns are expanded, and where one with a clear effect is.
+
+    What is censored says little, and an event less than a number: the logarithm of a time has the noise of an exponential
+    variable, so that features explain little of it, and pieces fit the noise.
+    """
+    return n_events // 16, n_events // 3
 
 
 def learn_survival(y: Any, ties: str) -> tuple[Survival, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ class Target(Protocol):
     def iters_factor(self) -> int:
         """How many times as many iterations at each λ as usual."""
 
+    @property
+    def n_constants(self) -> int:
+        """How many outputs of the network, after those that depend on X, are the same for all samples."""
+
     def encode(self, y: Any) -> Floats:
         """Check y of other samples and return it as the network sees it, (n, o)."""
 
@@ -58,6 +62,7 @@ class Target(Protocol):
 class Numbers:
     """One column of numbers or several, for regression."""
 
+    n_constants: ClassVar[int] = 0
     loss: NumberLoss
     shape: tuple[int, ...]  # of y, without the samples
 
@@ -119,6 +124,7 @@ def learn_numbers(y: Any, loss: Any) -> tuple[Numbers, Floats]:
 class Classes:
     """Classes, or a table of 0/1 labels."""
 
+    n_constants: ClassVar[int] = 0
     loss: ClassLoss
     classes: NDArray[Any]
     coding: Coding
@@ -207,6 +213,7 @@ class ColumnScaling(Scaling):
 class Reconstruction:
     """The columns of X themselves, to be reconstructed."""
 
+    n_constants: ClassVar[int] = 0
     n_features: int
     iters_factor: int = 4  # features that stay have to take over from one that leaves for all outputs at once
 

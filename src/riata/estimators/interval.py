@@ -1,0 +1,196 @@
+"""Feature selection for interval-censored times: a network for the logarithm of the time."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from riata import check
+from riata.estimators.documentation import documented
+from riata.estimators.fitting import Settings
+from riata.estimators.supervised import Supervised
+from riata.estimators.training import Stages
+from riata.losses.censoring import Intervals, LogTimes, learn_intervals
+from riata.losses.targets import Target
+from riata.survival.curve import SurvivalCurve, survival
+from riata.survival.distributions import DISTRIBUTIONS
+
+__all__ = ["LassoNetIntervalRegressor"]
+
+Floats = NDArray[np.float64]
+_LARGEST = 700.0  # logarithms of times whose exp is a positive finite number lie within ±this
+
+
+@documented
+@dataclass(repr=False, eq=False)
+class LassoNetIntervalRegressor(Supervised):
+    """Model of times known to lie in intervals that says which few features matter and uses only those.
+
+    The time T of a sample follows the accelerated failure time model log T = f(x) + σ · error, with a residual network
+    f(x) = skip(x) + g(x), one σ for all samples, and errors of a given distribution. The negative logarithm of the likelihood,
+    as a mean over samples, plus λ Σ ‖skip_j‖ is minimised over the network and σ, where feature j may enter the hidden layers
+    only as far as its linear weights allow. A sample with an exact time counts with the density, one of which an interval is
+    known with the probability of the interval. With M = 0 and λ = 0 this is the parametric model of survival analysis.
+
+    Censoring is taken to be independent of the time given the features.
+
+    Parameters
+    ----------
+    <parameters>
+    distribution : {"normal", "logistic", "extreme_value"}, default="normal"
+        Of the error: times are log-normal, log-logistic, or follow a Weibull distribution.
+
+    Attributes
+    ----------
+    <attributes>
+    scale_ : float
+        σ, on the scale of the logarithm of the time.
+    unique_times_ : array of shape (n_times,)
+        The times in y, at which survival functions are tabulated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetIntervalRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> time = np.exp(X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=300))
+    >>> visits = np.array([0, 0.5, 1, 2, 4, np.inf])
+    >>> after = np.searchsorted(visits, time)
+    >>> y = np.column_stack([visits[after - 1], visits[after]])
+    >>> model = LassoNetIntervalRegressor(hidden_dims=(10,), n_features_to_select=2, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.selected_), bool(0.3 < model.scale_ < 0.7)
+    (array([0, 1]), True)
+    >>> model.predict(X[:2]).shape, model.predict_survival_function(X[:2])[0](0.5).shape
+    ((2,), ())
+    """
+
+    _: KW_ONLY
+    distribution: str = "normal"
+
+    # An error of a given size costs more the smaller σ is, and the loss of good models is smaller than that of others by less.
+    _stages = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-5)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Solve the path from the dense model to the empty one and select a point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
+            frame are kept.
+        y : array of shape (n_samples, 2), data frame or structured array
+            Lower and upper times, as the columns of an array or as columns ``lower`` and ``upper``. Of equal ones the time is
+            exact; an upper time of inf is right-censored, a lower time of 0 left-censored, and others are known to lie in
+            between. For exact and right-censored times also a data frame with columns ``time`` and ``event``, or a structured
+            array with a boolean field for the event and a field for the time, as scikit-survival makes them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out, and one of twice the weight
+            of the others counts as two of them.
+        X_val, y_val : array-like, optional
+            Samples to validate on instead of a random part of X.
+
+        Returns
+        -------
+        self
+            The fitted estimator, at the selected point.
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the median time of each sample, (n,): exp(f(x) + σ · median of the error).
+
+        The median is 0 for normal and logistic errors, and log(log 2) for those of the extreme value distribution.
+        """
+        location = self._location(X) + self.scale_ * DISTRIBUTIONS[self.distribution].median
+        times: Floats = np.exp(np.clip(location, -_LARGEST, _LARGEST))
+        return times
+
+    def predict_survival_function(self, X: ArrayLike, *, return_array: bool = False) -> NDArray[Any]:
+        """Return the survival function of each sample, the probability that its time is later than t.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        return_array : bool, default=False
+            Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+        """
+        location, scale, times = self._location(X), self.scale_, self.unique_times_
+        if return_array:
+            return survival(times, location[:, None], scale, self.distribution)
+        functions = np.empty(len(location), dtype=object)
+        functions[:] = [SurvivalCurve(times, float(each), scale, self.distribution) for each in location]
+        return functions
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean logarithm of the likelihood: of the density of exact times, and of the probability of intervals.
+
+        In another unit of time the density of an exact time is another number, so compare scores on the same y only.
+        """
+        learnt, weights = cast(Intervals, self._solved.target), None
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        target = learnt.encode(y)
+        return float(np.average(learnt.log_likelihood(target, self._location(X), self.scale_), weights=weights))
+
+    @property
+    def score_name(self) -> str:
+        """What ``score`` returns."""
+        return "mean log-likelihood"
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the linear part on the original scale of X, (d,): one unit more multiplies the time by the exp of it."""
+        coefficients: Floats = self._coefficients()[0]
+        return coefficients
+
+    @property
+    def scale_(self) -> float:
+        """The scale σ of the error, on the scale of the logarithm of the time."""
+        check_is_fitted(self, "point_")
+        (log_scale,) = self._solved.constants(self.point_.weights)
+        return float(np.exp(log_scale) * self._solved.target_scaling.scale[0])
+
+    @property
+    def unique_times_(self) -> Floats:
+        """The times in y, at which survival functions are tabulated."""
+        check_is_fitted(self, "point_")
+        return cast(LogTimes, self._solved.target_scaling).times
+
+    # Steps of fit.
+
+    def _plain_target(self, y: Any) -> Any:
+        return y if y is None else check.intervals(y)
+
+    def _settings(self) -> Settings:
+        check.one_of("distribution", self.distribution, tuple(DISTRIBUTIONS))
+        return super()._settings()
+
+    def _learn_target(self, y: Any, weights: Floats) -> tuple[Target, Floats]:
+        return learn_intervals(y, self.distribution)
+
+    def _labels(self, y: Any) -> tuple[Any, Any]:
+        return Intervals(self.distribution).strata(y), None
+
+    def _sample_losses(self, X: Any, y: Floats, weights: Floats) -> Floats:
+        """Return the loss of every sample in each of b tables, stacked to (b · n, d), for checked times: (b, n)."""
+        location, learnt = self._location(X), cast(Intervals, self._solved.target)
+        repeated = np.tile(y, (len(location) // len(y), 1))
+        return -learnt.log_likelihood(repeated, location, self.scale_).reshape(-1, len(y))
+
+    def _location(self, X: ArrayLike) -> Floats:
+        """Return f(x), on the scale of the logarithm of the time."""
+        return self._output(X)[:, 0]
