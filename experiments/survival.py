@@ -207,7 +207,7 @@ def _picture(found: Sequence[Result], name: str) -> Picture:
             one = columns(found, method=method)
             if not _values(one, key):
                 continue
-            look = style(method)
+            look = {**style(method), "color": f"C{list(METHODS).index(method)}"}
             _line(axes, one, key, look)
             kept, value = np.mean(_values(one, "n_selected")), np.mean(_values(one, key))
             axes.plot(max(kept, 0.7), value, "o", color=look["color"], label=f"{method}, its choice", markersize=6)
