@@ -30,7 +30,7 @@ _MANY_SAMPLES, _LEAF = 1_000, 15  # more samples than that need larger leaves: e
 _MANY_TIMES = 200  # more times than that are rounded up to as many quantiles for the forest
 _MANY_COLUMNS = 1_000  # more columns than that are sampled for boosting, too
 _VAL = 0.2  # share of the training samples that lassonet is validated on
-_LIMIT = 600  # seconds for lassonet's path
+_LIMIT = 1_200  # seconds for lassonet's path
 
 
 class Task(NamedTuple):
@@ -183,7 +183,7 @@ class _OutOfTime(Exception):
 def lassonet(task: Task) -> Model:
     """Solve the path of the package lassonet; the point has the highest of its scores on a fifth of the training samples.
 
-    It stops where it takes more than ten minutes, and the point is one of those that there are then.
+    It stops where it takes more than twenty minutes, and the point is one of those that there are then.
     """
     from lassonet import LassoNetCoxRegressor as Cox
 
