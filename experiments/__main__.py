@@ -35,6 +35,8 @@ EXPERIMENTS = (
     "boston",
     "recovery",
     "interactions",
+    "survival",
+    "survival_interactions",
     "nulls",
     "tables",
     "mixed",

@@ -18,6 +18,7 @@ import torch
 
 Result = dict[str, Any]
 _PACKAGES = ("riata", "torch", "numpy", "scikit-learn", "lassonet", "pyHSICLasso", "stg", "knockpy", "lightgbm")
+_PACKAGES += ("scikit-survival", "SurvSet")
 _FIELDS = ("config", "scores", "error", "seconds")
 
 

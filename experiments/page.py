@@ -14,12 +14,13 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from experiments.baselines import METHODS, completion, knockoffs, tables, unsupervised
+from experiments.baselines import METHODS, completion, knockoffs, survival, tables, unsupervised
 from experiments.cells import Result, Store
 from experiments.data import PAPER
 
 _ALSO = ("riata_at",)  # a setting of riata: few columns without a refit
 _METHODS = [*METHODS, *unsupervised.METHODS, *completion.METHODS, *_ALSO, *knockoffs.METHODS, *tables.METHODS]
+_METHODS += survival.METHODS
 KNOWN = tuple(dict.fromkeys(_METHODS))  # as pages order them
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
