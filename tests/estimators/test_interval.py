@@ -311,7 +311,7 @@ NAN, INF = np.nan, np.inf
         ([[0.5, 1], [0.25, 1]], "give a data frame with the columns time and event"),
         ([1.0, 2.0], "y must be an array with the columns lower and upper"),
         ([[1, 2, 1], [1, 3, 0]], r"got shape \(2, 3\)"),
-        ([["a", "b"], ["c", "d"]], "column 'lower' of y must hold numbers; it holds 'a'"),
+        ([["a", "b"], ["c", "d"]], "column 'lower' of y must hold numbers, such as days since the start; it holds 'a'"),
         (pd.DataFrame({"lower": [1, 2], "end": [2, 3]}), "it has the columns 'lower', 'end'"),
         (pd.DataFrame({"time": [1, 2], "event": [1, 0], "entry": [0, 1]}), "y has a column 'entry'"),
         (pd.DataFrame({"time": [1, 2], "event": [1, 0], "strata": [0, 1]}), "y has a column 'strata'"),
