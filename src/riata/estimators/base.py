@@ -64,9 +64,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             prepared = prepare(checked, settings)
             del checked  # once prepared, the samples would only hold memory
             solved = solve(prepared, settings)
-            compared = solved.compared(self.refit)
-            point = selection.select(solved.path, self.n_features_to_select, self.select, refit=compared, stacklevel=3)
-            return self._store(solved, point)
+            return self._store(solved, self._select(solved))
 
     def _settings(self) -> Settings:
         """Check every parameter that can be checked without data."""
@@ -142,6 +140,11 @@ class BaseLassoNet(ColumnSelector, PathModel):
         held_out = target.encode(y_val)
         stacked = np.vstack([X, X_val]), np.vstack([encoded, held_out])
         return Samples(*stacked, np.append(weights, target.weighted(held_out, np.ones(len(X_val)))), len(X))
+
+    def _select(self, solved: Solved) -> Point:
+        """Apply the selection rule."""
+        compared = solved.compared(self.refit)
+        return selection.select(solved.path, self.n_features_to_select, self.select, refit=compared, stacklevel=4)
 
     def _store(self, solved: Solved, point: Point) -> Self:
         """Become the model of a point."""

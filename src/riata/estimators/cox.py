@@ -13,18 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from riata import check
 from riata.estimators.documentation import documented
-from riata.estimators.fitting import Settings
+from riata.estimators.fitting import Settings, Solved
 from riata.estimators.supervised import Supervised
-from riata.losses.survival import Ranks, Survival, learn_survival
+from riata.losses.survival import EVENT, Ranks, Survival, learn_survival
 from riata.losses.targets import Target
+from riata.path import selection
 from riata.path.points import Point
 from riata.survival.baseline import Baseline, breslow
 from riata.survival.concordance import concordance
 from riata.survival.step_function import StepFunction
 
-__all__ = ["LassoNetCoxRegressor"]
+__all__ = ["LassoNetCoxRegressor", "most_features"]
 
 Floats = NDArray[np.float64]
+_EVENTS_PER_FEATURE = 5  # Vittinghoff and McCulloch (2007)
 
 
 @documented
@@ -42,11 +44,11 @@ class LassoNetCoxRegressor(Supervised):
     Parameters
     ----------
     <parameters>
-    select : {"best", "1se"} or float, default="best"
-        How a point is chosen otherwise: the lowest validation loss of the path; "1se": the fewest features whose validation
-        loss exceeds the best by no more than one standard error of the difference, after a refit; a number: the last point
-        whose λ does not exceed it. The default is not "1se", as with a few hundred events one standard error is about all that
-        features explain.
+    select : {"auto", "best", "1se"} or float, default="auto"
+        How a point is chosen otherwise. "auto": the lowest validation loss among points with at most one feature for five
+        events; "best": the lowest of the path; "1se": the fewest features whose validation loss exceeds the best by no more
+        than one standard error of the difference, after a refit; a number: the last point whose λ does not exceed it.
+        "1se" is not the default, as with a few hundred events one standard error is about all that features explain.
     ties : {"breslow", "efron"}, default="breslow"
         How events at the same time count. Efron's is the better approximation where many are tied; only with Breslow's a sample
         of weight two is the same as two samples.
@@ -75,8 +77,10 @@ class LassoNetCoxRegressor(Supervised):
     """
 
     _: KW_ONLY
-    select: str | float = "best"
+    select: str | float = "auto"
     ties: str = "breslow"
+
+    _rules = ("auto", "best", "1se")
 
     def fit(
         self,
@@ -216,6 +220,15 @@ class LassoNetCoxRegressor(Supervised):
     def _learn_target(self, y: Any, weights: Floats) -> tuple[Target, Floats]:
         return learn_survival(y, self.ties)
 
+    def _select(self, solved: Solved) -> Point:
+        if self.select != "auto" or self.n_features_to_select is not None or solved.path.val_weights is None:
+            rule = "best" if self.select == "auto" else self.select
+            compared = solved.compared(self.refit)
+            return selection.select(solved.path, self.n_features_to_select, rule, refit=compared, stacklevel=4)
+        assert solved.refit is not None
+        n_events = int(solved.refit.solver.problem.target[:, EVENT].sum())
+        return solved.path[selection.best_of_few(solved.path, most_features(n_events))]
+
     def _labels(self, y: Any) -> tuple[Any, Any]:
         target = Survival(self.ties)
         return target.strata(y), target.subjects(y)
@@ -269,6 +282,11 @@ class LassoNetCoxRegressor(Supervised):
                 1 if self._strata is None else len(self._strata),
             )
         return self._baseline
+
+
+def most_features(n_events: int) -> int:
+    """Return how many features so many events can tell from noise: one for five, a rule of thumb of regression models."""
+    return max(1, n_events // _EVENTS_PER_FEATURE)
 
 
 def _functions(times: Floats, values: Floats, start: float) -> NDArray[Any]:

@@ -24,12 +24,13 @@ from sklearn.utils import check_random_state
 from riata import check
 from riata.estimators import folds
 from riata.estimators.classifier import LassoNetClassifier
-from riata.estimators.cox import LassoNetCoxRegressor
+from riata.estimators.cox import LassoNetCoxRegressor, most_features
 from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Samples
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
+from riata.losses.survival import EVENT
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.preprocess import categories
@@ -80,7 +81,7 @@ class CrossValidated(Supervised):
         scorer = self._scorer()
         candidates = self._candidates(estimators, rows)
         results = self._results(candidates, rows, splits, scorer)
-        choice = self._choose(results)
+        choice = self._choose(self._allowed(results, rows.y))
         row: Any = results.loc[choice.row]
         candidate = candidates[row["candidate"]]
         estimator = clone(candidate.estimator).set_params(
@@ -183,6 +184,10 @@ class CrossValidated(Supervised):
         worth = selection.TOLERANCE * (best["mean_test_score"] - empty)
         return float(best["mean_test_score"] - max(best["se_test_score"], worth))
 
+    def _allowed(self, results: pd.DataFrame, y: Any) -> pd.DataFrame:
+        """Return the rows that may be chosen."""
+        return results
+
     def _choose(self, results: pd.DataFrame) -> Choice:
         """Choose a candidate and a λ."""
         if results["mean_test_score"].isna().all():
@@ -195,7 +200,7 @@ class CrossValidated(Supervised):
         if not isinstance(self.select, str):
             reached = results[results["lambda_"] <= self.select * (1 + 1e-9)]
             return folds.best(reached.groupby("candidate", sort=False).tail(1))
-        if self.select == "best":
+        if self.select in ("best", "auto"):
             return folds.best(results)
         lowest = self._lowest(results)
         if np.isnan(lowest):
@@ -293,7 +298,7 @@ class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ign
     """Cox's model with a network that chooses λ, and M and the network where several are given, by cross-validation.
 
     It works as :class:`LassoNetClassifierCV` does. The score of a fold is its concordance, folds have events in proportion, and
-    the default is ``select="best"``: with a few hundred events one standard error is about all that features explain.
+    the default is ``select="auto"``: the best mean score with at most one feature for five events.
 
     Parameters
     ----------
@@ -321,9 +326,16 @@ class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ign
     """
 
     _: KW_ONLY
-    select: str | float = "best"
+    select: str | float = "auto"
 
+    _rules = LassoNetCoxRegressor._rules
     _single: ClassVar[type[Supervised]] = LassoNetCoxRegressor
+
+    def _allowed(self, results: pd.DataFrame, y: Any) -> pd.DataFrame:
+        if self.select != "auto" or self.n_features_to_select is not None:
+            return results
+        few = results[results["n_selected"] <= most_features(int(y[:, EVENT].sum()))]
+        return few if few["mean_test_score"].notna().any() else results
 
 
 def _shapes(hidden_dims: Any) -> list[tuple[int, ...]]:

@@ -62,6 +62,7 @@ class PathModel(_Fitted, BaseEstimator):
     verbose: int = 0
     random_state: Any = None
 
+    _rules: ClassVar[tuple[str, ...]] = ("1se", "best")
     _stages: ClassVar[Stages] = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-4)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -153,7 +154,7 @@ class PathModel(_Fitted, BaseEstimator):
         if self.n_features_to_select is not None:
             check.whole("n_features_to_select", self.n_features_to_select, 1)
         if isinstance(self.select, str):
-            check.one_of("select", self.select, ("1se", "best"))
+            check.one_of("select", self.select, self._rules)
         else:
             check.number("select", self.select)
         grid = Grid(training.path_multiplier, None, check.lambda_seq(self.lambda_seq))

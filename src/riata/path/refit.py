@@ -127,7 +127,8 @@ class Refit:
                 tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
                 best = int(np.argmin([new.val_loss for new in tried]))
         elif self.plans is not None:
-            best, n_iters = self.plans(point.n_selected)
+            start, n_iters = self.plans(point.n_selected)
+            best = min(start, len(starts.rows) - 1)
             stopping = Stopping(n_iters, None, 0.0)
         elif how == "warm":
             stopping = replace(stopping, n_iters=_ITERS)
@@ -165,7 +166,9 @@ class Refit:
             fresh = self.fresh()
             starts = Weights(fresh.rows[:, columns], fresh.upper)
         else:
-            given = [point.weights, self.dense.weights]
+            given = [point.weights]
+            if self.dense.best_iter >= _TRIAL:  # a dense model that is best before it is trained is no start
+                given.append(self.dense.weights)
             rows = np.zeros((len(given), len(columns), problem.network.width), dtype=point.weights.first.dtype)
             for row, weights in zip(rows, given, strict=True):
                 known = np.isin(columns, weights.columns)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from riata.path.points import Path, Point, mean_and_error
 
-__all__ = ["at_lambda", "at_most", "best", "elbow", "fewest", "nearest", "one_standard_error", "select"]
+__all__ = ["at_lambda", "at_most", "best", "best_of_few", "elbow", "fewest", "nearest", "one_standard_error", "select"]
 
 Floats = NDArray[np.float64]
 _FEW = 30  # validation samples below which a standard error is unreliable
@@ -146,6 +146,13 @@ def best(path: Path) -> int:
     """Position of the lowest validation loss; of equals, the sparsest."""
     losses = _val_losses(path)
     return _sparsest(path, np.flatnonzero(losses == np.nanmin(losses)))
+
+
+def best_of_few(path: Path, most: int) -> int:
+    """Position of the lowest validation loss among points with at most so many features, and among all if there are none."""
+    losses = _val_losses(path)
+    few = np.where(path.n_selected <= most, losses, np.inf)
+    return best(path) if np.isinf(few).all() else _sparsest(path, np.flatnonzero(few == np.nanmin(few)))
 
 
 def one_standard_error(path: Path, *, paired: bool = True) -> int:
