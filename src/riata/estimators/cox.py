@@ -201,7 +201,7 @@ class LassoNetCoxRegressor(Supervised):
         return super()._settings()
 
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        strata = check.survival_strata(y)
+        strata = None if y is None else check.survival_strata(y)
         if reset:
             self._strata = strata
         elif strata is not None and self._strata is None:

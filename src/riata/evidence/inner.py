@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
+from riata import check
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
 from riata.estimators.supervised import Supervised
@@ -48,7 +49,11 @@ def given(estimator: Any, name: str) -> Any:
 def plain_target(estimator: Any, y: Any) -> Any:
     """Return y as an array, where the estimator takes it in a form of its own, such as survival times."""
     last = last_step(estimator)
-    return last._plain_target(y) if isinstance(last, BaseLassoNet) else y
+    if isinstance(last, BaseLassoNet):
+        return last._plain_target(y)
+    if is_classifier(last) or is_regressor(last):
+        check.no_survival(y, type(last).__name__)
+    return y
 
 
 def labels(estimator: Any, y: Any) -> tuple[Any, Any]:
