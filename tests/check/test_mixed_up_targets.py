@@ -84,7 +84,9 @@ OF_TIMES = {
 def test_survival_times_are_refused_by_models_of_numbers_and_classes(make, y):
     model = make()
     for call in CALLS.values():
-        with pytest.raises(ValueError, match=rf"columns .* as survival times .* {type(model).__name__} .*use LassoNetCox"):
+        with pytest.raises(
+            ValueError, match=rf"columns .* as survival times .* {type(model).__name__} .*use LassoNetCox"
+        ):
             call(model, y)
     if type(model) in (LassoNetRegressor, LassoNetClassifier):
         with pytest.raises(ValueError, match="as survival times have"):
@@ -95,7 +97,9 @@ def test_survival_times_are_refused_by_models_of_numbers_and_classes(make, y):
 @pytest.mark.parametrize("model", OF_OTHERS.values(), ids=OF_OTHERS)
 def test_survival_times_are_refused_for_models_of_other_packages(model, y):
     for name in ("stability", "knockoffs", "importance", "p-values"):
-        with pytest.raises(ValueError, match=r"as survival times have, and L\w+ takes numbers or classes: use LassoNetCox"):
+        with pytest.raises(
+            ValueError, match=r"as survival times have, and L\w+ takes numbers or classes: use LassoNetCox"
+        ):
             CALLS[name](model, y)
 
 
@@ -104,7 +108,9 @@ def test_survival_times_are_refused_for_models_of_other_packages(model, y):
 def test_other_targets_are_refused_by_survival_models_with_the_forms_that_they_take(make, y):
     model = make()
     for call in CALLS.values():
-        with pytest.raises(ValueError, match=r"y must be .*structured array .*data frame .*(got shape|has the columns)"):
+        with pytest.raises(
+            ValueError, match=r"y must be .*structured array .*data frame .*(got shape|has the columns)"
+        ):
             call(model, y)
 
 
@@ -129,7 +135,9 @@ def test_columns_of_several_targets_may_have_any_other_names():
 @pytest.mark.parametrize("call", ["importance", "p-values"])
 def test_losses_of_samples_are_not_known_for_survival_models_of_other_packages(call):
     model = CoxPHSurvivalAnalysis().fit(X, SURVIVAL["structured"])
-    with pytest.raises(ValueError, match=r"needs a classifier, a regressor or a survival model of riata.*CoxPHSurvival"):
+    with pytest.raises(
+        ValueError, match=r"needs a classifier, a regressor or a survival model of riata.*CoxPHSurvival"
+    ):
         CALLS[call](model, SURVIVAL["structured"])
 
 

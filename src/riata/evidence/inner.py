@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
 
 from riata import check
 from riata.estimators.base import BaseLassoNet
@@ -56,12 +57,20 @@ def plain_target(estimator: Any, y: Any) -> Any:
     return y
 
 
-def labels(estimator: Any, y: Any) -> tuple[Any, Any]:
-    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None."""
+def labels(estimator: Any, y: Any, groups: Any = None) -> tuple[Any, Any]:
+    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None.
+
+    A subject with an event has one, whatever the number of its samples without: these all have the highest of their labels.
+    """
     last = last_step(estimator)
-    if isinstance(last, Supervised):
-        return last._labels(y)
-    return (y if is_classifier(estimator) else None), None
+    if not isinstance(last, Supervised):
+        return (y if is_classifier(estimator) else None), groups
+    found, subjects = last._labels(y)
+    together = subjects if groups is None else groups
+    if found is None or together is None or is_classifier(estimator):
+        return found, together
+    check_consistent_length(found, together)
+    return pd.Series(found).groupby(np.asarray(together).ravel()).transform("max").to_numpy(), together
 
 
 def screened(estimator: Any, y: Any, weights: Floats) -> Floats:
