@@ -136,7 +136,7 @@ def test_columns_of_several_targets_may_have_any_other_names():
 def test_losses_of_samples_are_not_known_for_survival_models_of_other_packages(call):
     model = CoxPHSurvivalAnalysis().fit(X, SURVIVAL["structured"])
     with pytest.raises(
-        ValueError, match=r"needs a classifier, a regressor or a survival model of riata.*CoxPHSurvival"
+        ValueError, match=r"the loss of each sample: of a classifier, .* a survival model of riata; got CoxPHSurvival"
     ):
         CALLS[call](model, SURVIVAL["structured"])
 

@@ -245,8 +245,10 @@ class LassoNetCoxRegressor(Supervised):
 
 
 class _BaselineAt:
-    """The baseline hazard of a point, estimated when it is first asked for: by a prediction or, as a pickle does not hold the
-    training samples, by pickling."""
+    """The baseline hazard of a point, estimated when it is first asked for.
+
+    A prediction asks for it, and so does a pickle, which does not hold the training samples; a copy does not.
+    """
 
     def __init__(self, solved: Solved, point: Point, n_strata: int):
         self._solved, self._point, self._n_strata = solved, point, n_strata

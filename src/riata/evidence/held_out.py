@@ -112,8 +112,8 @@ def check_held_out(
     kind = _kind(model)
     if kind is None:
         raise ValueError(
-            f"{caller} needs a classifier, a regressor or a survival model of riata, of which the loss of each sample is known; "
-            f"got {type(model).__name__}"
+            f"{caller} needs the loss of each sample: of a classifier, a regressor or a survival model of riata; got "
+            f"{type(model).__name__}"
         )
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")

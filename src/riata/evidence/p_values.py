@@ -52,8 +52,8 @@ def holdout_p_values(
     Parameters
     ----------
     model : classifier, regressor or survival model
-        A fitted model with the interface of scikit-learn, a survival model of riata, or a pipeline. Features outside its ``selected_``, where it has
-        that, have p = 1.
+        A fitted model with the interface of scikit-learn, a survival model of riata, or a pipeline. Features
+        outside its ``selected_``, where it has that, have p = 1.
     X : array-like of shape (n_samples, n_features)
         Numbers without missing values and, in a data frame, categories: samples that the model was not fitted on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
