@@ -35,8 +35,9 @@ def permutation_importance(
     in which the samples of X are at risk together, and for times in intervals the negative logarithm of the likelihood.
 
     The importance of a feature is E[loss(x with the feature of another sample, y) − loss(x, y)], estimated with permutations in
-    which no sample keeps its value. The interval accounts for the choice of the held-out samples, with the model as it is. A sample contributes twice to the standard error, with the value that it receives and with
-    the value that it gives away. More repeats reduce the noise of the permutations only.
+    which no sample keeps its value. The interval accounts for the choice of the held-out samples, with the model as it is. A
+    sample contributes twice to the standard error, with the value that it receives and with the value that it gives away. More
+    repeats reduce the noise of the permutations only.
 
     Of correlated features each has a small importance as long as the model has the others: permute them as a group.
 
