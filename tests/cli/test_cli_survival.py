@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import riata
 from riata import cli
 from riata.cli import evidence, selecting
 from riata.cli.scoring import split
+from riata.evidence import permutation_importance
 from riata.files import Source, SurvivalColumns, prepare_survival
 
 FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json", "survival.png"]
@@ -26,19 +28,9 @@ TARGET = ("--time", "days", "--event", "status")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def importances() -> Iterator[None]:
-    """Replace permutation importances as long as these refuse survival times; to be removed when they do not."""
-    found = evidence.permutation_importance
-
-    def or_nothing(model: Any, X: pd.DataFrame, y: Any, **how: Any) -> pd.DataFrame:
-        try:
-            return found(model, X, y, **how)
-        except ValueError as error:
-            assert "needs a classifier or a regressor" in str(error)
-            return pd.DataFrame({"feature": X.columns, "importance": 0.0, "low": 0.0, "high": 0.0})
-
+def few_half_samples() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "permutation_importance", or_nothing)
+        patch.setattr(evidence, "HALF_SAMPLES", 6)
         yield
 
 
@@ -113,7 +105,13 @@ def test_the_summary_counts_events_and_the_notes_say_what_they_are(plain):
     assert (summary["task"], summary["estimator"]) == ("survival", "LassoNetCoxRegressor")
     assert f"{n} of 150 rows end with the event: 'status' is dead; censored where it is alive" in summary["notes"]
     assert f"{n} of 150 rows end with the event" in result.stderr
-    for text in ("concordance", "log hazard", "equal risks", f"{held_out} of the held-out rows end with the event"):
+    for text in (
+        "of the held-out negative log partial likelihood",
+        "concordance",
+        "log hazard",
+        "equal risks",
+        f"{held_out} of the held-out rows end with the event",
+    ):
         assert text in result.stdout
 
 
@@ -121,6 +119,73 @@ def test_an_effect_is_on_the_logarithm_of_the_hazard(plain):
     chosen = pd.read_csv(plain[0] / "selected.csv").set_index("name")
     assert chosen.loc["dose", "shape"] == "rises"
     assert chosen.loc["town", "effect"].startswith("Rome +")
+
+
+def test_the_loss_rise_is_the_permutation_importance_of_the_library(plain):
+    out, frame = plain[0], pd.read_csv(plain[0].parent / "data.csv")
+    fit, held_out = held_out_rows(frame)
+    X = frame[["dose", "noise", "town"]]
+    y = pd.DataFrame({"time": frame["days"], "event": frame["status"] == "dead"})
+    model = riata.LassoNetCoxRegressor((4,), random_state=0, select="best").fit(X.iloc[fit], y.iloc[fit])
+    model = model.at(n_features=2)
+    found = permutation_importance(model, X.iloc[held_out], y.iloc[held_out], random_state=0).set_index("feature")
+    chosen = pd.read_csv(out / "selected.csv").set_index("name")
+    for ours, theirs in {"loss_rise": "importance", "loss_rise_low": "low", "loss_rise_high": "high"}.items():
+        np.testing.assert_allclose(chosen[ours], found.loc[chosen.index, theirs], rtol=1e-9)
+    assert chosen["loss_rise_low"].min() > 0
+
+
+SUBJECTS = ("--entry", "start", "--strata", "ward", "--id", "patient")
+
+
+def with_subjects() -> pd.DataFrame:
+    """Two rows for each subject, the event in the second; wards and subjects are text."""
+    frame, draw = a_frame(80), np.random.default_rng(1)
+    frame = frame.assign(ward=draw.choice(["east", "west"], 80), patient=[f"p{i}" for i in range(80)], start=0.0)
+    first = frame.assign(days=frame["days"] / 2, status="alive")
+    return pd.concat([first, frame.assign(start=frame["days"] / 2)], ignore_index=True)
+
+
+def test_stability_and_knockoffs_are_those_of_the_library(tmp_path):
+    """With text labels of strata and subjects, of which each goes to one half."""
+    out, evidence_too = tmp_path / "out", ("--stability", "--max-false", 2, "--fdr", 0.5)
+    result = select(saved(with_subjects(), tmp_path), out, *TARGET, *SUBJECTS, *evidence_too, "--k", 2)
+    assert result.exit_code == 0, result.stderr
+    assert sorted(os.listdir(out)) == sorted([*FILES, "stability.csv", "stability.png", "knockoffs.csv"])
+    frame = pd.read_csv(tmp_path / "data.csv")
+    roles = {"days": "time", "start": "entry", "ward": "strata", "patient": "id"}
+    y = frame[list(roles)].rename(columns=roles).assign(event=frame["status"] == "dead")
+    subjects = frame["patient"].iloc[:80].to_numpy()
+    dead = (frame["status"] == "dead").to_numpy()[80:]
+    _, drawn = train_test_split(np.arange(80), test_size=16, stratify=dead, random_state=0)
+    fit = np.flatnonzero(~frame["patient"].isin(subjects[drawn]))
+    X, ranker = frame[["dose", "noise", "town"]].iloc[fit], riata.LassoNetCoxRegressor((4,), select=0.0)
+    stable = riata.StabilitySelector(ranker, max_false=2, threshold=0.75, n_resamples=6, random_state=0)
+    stable.fit(X, y.iloc[fit])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        knockoffs = riata.evidence.KnockoffSelector(ranker, fdr=0.5, random_state=0).fit(X, y.iloc[fit])
+    for name, column, selector, values in (
+        ("stability", "frequency", stable, stable.frequencies_),
+        ("knockoffs", "statistic", knockoffs, knockoffs.statistics_),
+    ):
+        written = pd.read_csv(out / f"{name}.csv").set_index("feature").loc[list(X.columns)]
+        np.testing.assert_allclose(written[column], values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(written["selected"], selector.selected_)
+        selected = summary_of(out)[name]["selected"]
+        assert sorted(selected) == sorted(X.columns[selector.selected_])
+        assert name.capitalize() in result.stdout
+    assert "dose" in summary_of(out)["stability"]["selected"]
+
+
+def test_the_summary_is_complete(plain):
+    """It has the entries of any selection, and the numbers of events."""
+    out, frame = plain[0].parent / "dose", plain[0].parent / "data.csv"
+    assert select(frame, out, "--target", "dose", "--drop", "days", "--k", 1).exit_code == 0
+    summary, other = summary_of(plain[0]), summary_of(out)
+    assert summary.keys() - other.keys() == {"events"} and not other.keys() - summary.keys()
+    assert (summary["parameters"]["ties"], summary["n_selected"]) == ("breslow", 2)
+    assert summary["selected"] == pd.read_csv(plain[0] / "selected.csv")["name"].tolist()
 
 
 def test_cross_validation_is_by_concordance(tmp_path):

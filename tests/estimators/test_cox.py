@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -235,6 +236,19 @@ def test_survival_functions_survive_pickling(strata):
     other = again.load(again.path_[0])
     with pytest.raises(ValueError, match="a pickled model does not hold: move to the point before you pickle"):
         other.predict_survival_function(X, labels)
+
+
+def test_moving_and_copying_a_model_estimate_no_baseline(fitted, monkeypatch):
+    model = fitted.at(n_features=3)
+    monkeypatch.setattr("riata.estimators.cox.breslow", lambda *_: pytest.fail("the baseline was estimated"))
+    assert model.at(n_features=2).n_selected_ <= 2
+    assert deepcopy(model).n_selected_ == model.n_selected_
+    monkeypatch.undo()
+    here, there = (
+        each.predict_survival_function(X[:3], return_array=True)
+        for each in (model, deepcopy(pickle.loads(pickle.dumps(model))))
+    )
+    np.testing.assert_array_equal(here, there)
 
 
 def test_functions_that_were_predicted_survive_pickling(fitted):

@@ -134,7 +134,7 @@ def test_a_model_must_be_fitted_and_predict(models, measure):
     for unfitted in (LinearRegression(), LassoNetRegressor(), make_pipeline(StandardScaler(), Ridge())):
         with pytest.raises(NotFittedError):
             measure(unfitted, X_out, y_out)
-    with pytest.raises(ValueError, match="a classifier or a regressor; got StandardScaler"):
+    with pytest.raises(ValueError, match="a classifier, a regressor or a survival model of riata; got StandardScaler"):
         measure(StandardScaler().fit(X_fit), X_out, y_out)
     with pytest.raises(ValueError, match="a classifier or a regressor; got LassoNetAutoencoder"):
         measure(

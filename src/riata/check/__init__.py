@@ -4,7 +4,7 @@ from riata.check.features import categorical, costs, groups, positions, reachabl
 from riata.check.frames import holds_dates, numeric_frame
 from riata.check.intervals import intervals
 from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
-from riata.check.survival import survival, survival_strata
+from riata.check.survival import no_survival, survival, survival_strata
 from riata.check.targets import class_counts, indicator, is_table, label_values, labels
 from riata.check.weights import class_weights, no_class_weight, sample_weight
 
@@ -23,6 +23,7 @@ __all__ = [
     "labels",
     "lambda_seq",
     "no_class_weight",
+    "no_survival",
     "number",
     "numeric_frame",
     "one_of",

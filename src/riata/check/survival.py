@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-__all__ = ["SURVIVAL_FORMS", "numbers", "refuse", "right_censored", "survival", "survival_strata"]
+__all__ = ["SURVIVAL_FORMS", "no_survival", "numbers", "refuse", "right_censored", "survival", "survival_strata"]
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +69,17 @@ def survival_strata(y: Any) -> NDArray[Any] | None:
     return None if strata is None else _labels(strata, "strata")[0]
 
 
+def no_survival(y: Any, who: str) -> None:
+    """Refuse survival times as the target of a model of numbers or classes."""
+    structured = isinstance(y, np.ndarray) and bool(y.dtype.names)
+    names = [str(name) for name in (y.dtype.names if structured else getattr(y, "columns", ()))]
+    if structured or {"time", "event"} <= set(names) <= set(_NAMES):
+        raise ValueError(
+            f"y has the columns {', '.join(map(repr, names))}, as survival times have, and {who} takes numbers or classes: use "
+            "LassoNetCoxRegressor or LassoNetIntervalRegressor or, if these are several targets, give an array of numbers"
+        )
+
+
 def _is_checked(y: Any) -> bool:
     """Return whether a target is what :func:`survival` returns."""
     if hasattr(y, "columns") or np.ndim(y) != 2 or np.shape(y)[1] != len(_NAMES):
@@ -104,7 +115,8 @@ def _named(columns: dict[str, NDArray[Any]]) -> _Columns:
         return _Columns(time, columns[flags[0]])
     if len(columns) == 2 and np.isin(list(columns.values())[1], (0, 1)).all():
         return _Columns(*columns.values())
-    raise ValueError(f"y must be {SURVIVAL_FORMS}; it has the columns {', '.join(map(repr, columns))}")
+    remedy = ": bounds of times are for LassoNetIntervalRegressor" if {"lower", "upper"} & set(columns) else ""
+    raise ValueError(f"y must be {SURVIVAL_FORMS}; it has the columns {', '.join(map(repr, columns))}{remedy}")
 
 
 def _times(columns: _Columns) -> Floats:

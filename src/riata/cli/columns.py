@@ -16,9 +16,8 @@ def show_columns(console: Console, table: Table, file: str) -> None:
     """Print one row for each of up to 20 columns; of more, for the first 30 that are no plain features."""
     n, d = len(table.y), sum(column.used for column in table.columns)
     how = f" ({table.file_format})" if table.file_format else ""
-    print_text(
-        console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {table.target!r}"
-    )
+    target = repr(table.target) if table.survival is None else f"the survival times ({table.target})"
+    print_text(console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {target}")
     many = len(table.columns) > 20
     listed = [column for column in table.columns if column.has_remarks][:30] if many else list(table.columns)
     printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)

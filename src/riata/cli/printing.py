@@ -18,7 +18,7 @@ from riata.evidence.curves import brief
 from riata.plot import score_name
 
 _PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
-_LOSS = {"classification": "log loss", "regression": "squared error", "survival": "partial likelihood"}
+_LOSS = {"classification": "log loss", "regression": "squared error", "survival": "negative log partial likelihood"}
 _BASELINE = {"classification": "most frequent class", "regression": "mean of the target", "survival": "equal risks"}
 
 
@@ -133,7 +133,8 @@ def _show_scores(console: Console, result: Result) -> None:
     console.print(printed)
     if result.table.survival is not None:
         n = int(result.table.y_of(result.held_out)["event"].sum())
-        print_text(console, f" of pairs of rows that can be compared; {n} of the held-out rows end with the event")
+        print_text(console, " concordance: of pairs of rows that can be compared, the share in the right order")
+        print_text(console, f" {n} of the held-out rows end with the event")
     console.print()
 
 

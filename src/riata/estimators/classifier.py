@@ -100,6 +100,10 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         decided = coding.decide(scores)
         return decided if coding.many else self.classes_[decided]
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the share of samples whose class, or whose labels without exception, are predicted."""
+        return float(super().score(X, self._plain_target(y), sample_weight))
+
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the linear part on the original scale of X: (1, d) for two classes, (n_classes, d) for more.

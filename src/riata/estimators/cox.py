@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
@@ -191,14 +192,8 @@ class LassoNetCoxRegressor(Supervised):
     def load(self, point: Point) -> Self:
         """Move the fitted model to a point of its path."""
         super().load(point)
-        self._baseline: Baseline | None = None
+        self._baseline = _BaselineAt(self._solved, point, 1 if self._strata is None else len(self._strata))
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Estimate the baseline while the training samples are there: a pickle does not hold them."""
-        if hasattr(self, "point_") and self._solved.refit is not None:
-            self._known_baseline()
-        return super().__getstate__()  # type: ignore[no-any-return]
 
     # Steps of fit.
 
@@ -210,7 +205,7 @@ class LassoNetCoxRegressor(Supervised):
         return super()._settings()
 
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        strata = check.survival_strata(y)
+        strata = None if y is None else check.survival_strata(y)
         if reset:
             self._strata = strata
         elif strata is not None and self._strata is None:
@@ -242,7 +237,7 @@ class LassoNetCoxRegressor(Supervised):
 
     def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
         log_hazard = self.predict(X)
-        return self._known_baseline().cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
+        return self._baseline.known.cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
 
     def _codes(self, strata: ArrayLike | None, n: int) -> NDArray[np.int64]:
         labels = self.strata_
@@ -261,27 +256,44 @@ class LassoNetCoxRegressor(Supervised):
             raise ValueError(f"strata holds labels that y of fit does not: {', '.join(map(repr, unknown))}")
         return codes
 
-    def _known_baseline(self) -> Baseline:
-        """Estimate the baseline hazard of the model at its point from the samples that it was trained on."""
-        if self._baseline is None:
-            refit = self._solved.refit
-            if refit is None:
-                raise ValueError(
-                    "the baseline hazard of this point needs the training samples, which a pickled model does not hold: move "
-                    "to the point before you pickle"
-                )
-            problem = refit.solver.problem
-            weights = problem.weights if refit.all_weights is None else refit.all_weights
-            n = weights.shape[1]
-            inputs = problem.X[:n].cpu().numpy().astype(np.float64)
-            self._baseline = breslow(
-                problem.target[:n].cpu().numpy().astype(np.float64),
-                self.unique_times_,
-                weights[0].cpu().numpy().astype(np.float64),
-                self._solved.output_on_inputs(self.point_.weights, inputs)[:, 0],
-                1 if self._strata is None else len(self._strata),
+
+class _BaselineAt:
+    """The baseline hazard of a point, estimated when it is first asked for.
+
+    A prediction asks for it, and so does a pickle, which does not hold the training samples; a copy does not.
+    """
+
+    def __init__(self, solved: Solved, point: Point, n_strata: int):
+        self._solved, self._point, self._n_strata = solved, point, n_strata
+
+    @cached_property
+    def known(self) -> Baseline:
+        """The estimate from the samples that the point was trained on."""
+        refit = self._solved.refit
+        if refit is None:
+            raise ValueError(
+                "the baseline hazard of this point needs the training samples, which a pickled model does not hold: move "
+                "to the point before you pickle"
             )
-        return self._baseline
+        problem = refit.solver.problem
+        weights = problem.weights if refit.all_weights is None else refit.all_weights
+        n = weights.shape[1]
+        inputs = problem.X[:n].cpu().numpy().astype(np.float64)
+        return breslow(
+            problem.target[:n].cpu().numpy().astype(np.float64),
+            cast(Ranks, self._solved.target_scaling).times,
+            weights[0].cpu().numpy().astype(np.float64),
+            self._solved.output_on_inputs(self._point.weights, inputs)[:, 0],
+            self._n_strata,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._solved.refit is not None:
+            self.known  # noqa: B018 — estimated while the training samples are there
+        return vars(self)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing in it changes
 
 
 def most_features(n_events: int) -> int:

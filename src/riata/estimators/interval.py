@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check
@@ -140,11 +141,11 @@ class LassoNetIntervalRegressor(Supervised):
 
         In another unit of time the density of an exact time is another number, so compare scores on the same y only.
         """
-        learnt, weights = cast(Intervals, self._solved.target), None
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight, dtype=np.float64)
+        location = self._location(X)
+        learnt, weights = cast(Intervals, self._solved.target), check.sample_weight(sample_weight, len(location))
         target = learnt.encode(y)
-        return float(np.average(learnt.log_likelihood(target, self._location(X), self.scale_), weights=weights))
+        check_consistent_length(location, target)
+        return float(np.average(learnt.log_likelihood(target, location, self.scale_), weights=weights))
 
     @property
     def score_name(self) -> str:

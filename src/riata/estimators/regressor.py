@@ -86,7 +86,8 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         """
         linear = self._output(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        return self._target.loss.score(self._target.columns(y), linear, self._solved.target_scaling, weights)
+        target = self._target.columns(self._plain_target(y))
+        return self._target.loss.score(target, linear, self._solved.target_scaling, weights)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

@@ -74,6 +74,10 @@ class Supervised(BaseLassoNet):
         """What ``score`` returns."""
         raise NotImplementedError
 
+    def _plain_target(self, y: Any) -> Any:
+        check.no_survival(y, type(self).__name__)
+        return y
+
     def _labels(self, y: Any) -> tuple[Any, Any]:
         """Return labels of samples to keep in proportion on all parts of a split, and of those that stay together, or None."""
         return None, None

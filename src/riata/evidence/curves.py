@@ -35,7 +35,8 @@ class Curve:
     ordered : bool
         Whether the values have an order.
     prediction : array of shape (m, o)
-        In units of the target; for a classifier, the probability of each class.
+        In units of the target: for a classifier the probability of each class, for Cox's model the logarithm of the hazard, and
+        for times in intervals the median time.
     shares : array of shape (m,)
         For a category, the share of the samples that have each level.
     outputs : list of str
@@ -61,7 +62,7 @@ def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) 
 
     Parameters
     ----------
-    model : classifier or regressor
+    model : classifier, regressor or survival model
         Fitted on a data frame or an array with the columns of X.
     X : array-like of shape (n_samples, n_features)
         Samples that the model was not fitted on. A random part of them is used, if there are more than some hundreds.
@@ -111,11 +112,12 @@ def feature_effects(
     """Describe in which direction and how much each feature changes the predictions of a fitted model.
 
     From the curves of :func:`effect_curve`. For a classifier of two classes predictions are the probability of the second
-    one, for more classes that of the class which changes most.
+    one, for more classes that of the class which changes most; for Cox's model they are logarithms of hazards, and for times in
+    intervals median times.
 
     Parameters
     ----------
-    model : classifier or regressor
+    model : classifier, regressor or survival model
         Fitted.
     X : array-like of shape (n_samples, n_features)
         Samples that the model was not fitted on.
@@ -129,7 +131,7 @@ def feature_effects(
     DataFrame
         One row for each feature: ``feature``; ``shape``: rises, falls, "rises then falls", "falls then rises", varies (up and
         down more than once), levels (of a category), "depends on others" (the mean is flat, the curves of single samples are
-        not) or flat; ``size``: range of the mean prediction, in units of the target or of probability, negative where it falls;
+        not) or flat; ``size``: range of the mean prediction, in its units, negative where it falls;
         ``towards``: the class; ``text``: all of this in words.
 
     Examples

@@ -111,7 +111,10 @@ def check_held_out(
     check_is_fitted(model)
     kind = _kind(model)
     if kind is None:
-        raise ValueError(f"{caller} needs a classifier or a regressor; got {type(model).__name__}")
+        raise ValueError(
+            f"{caller} needs the loss of each sample: of a classifier, a regressor or a survival model of riata; got "
+            f"{type(model).__name__}"
+        )
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
     given = {"X": X} if X_fit is None else {"X": X, "X_fit": X_fit}
@@ -119,7 +122,8 @@ def check_held_out(
     finite = "allow-nan" if allow_missing and get_tags(model).input_tags.allow_nan else True
     checked = [_checked(model, table, name, caller, finite) for name, table in zip(given, tables, strict=True)]
     X = checked[0]
-    target = _class_positions(model, y) if kind == "classes" else _numbers(inner.plain_target(model, y), caller)
+    y = inner.plain_target(model, y)
+    target = _class_positions(model, y) if kind == "classes" else _numbers(y, caller)
     check_consistent_length(X, target)
     weights = check.sample_weight(sample_weight, len(X))
     kept = weights > 0

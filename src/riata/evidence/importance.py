@@ -31,23 +31,26 @@ def permutation_importance(
     """Estimate how much larger the loss of a fitted model is where a feature has the values of other samples.
 
     The loss of a sample is the log loss of ``predict_proba`` for a classifier and the squared error of ``predict``, summed
-    over outputs, for a regressor. The importance of a feature is E[loss(x with the feature of another sample, y) − loss(x, y)],
-    estimated with permutations in which no sample keeps its value. The interval accounts for the choice of the held-out
-    samples, with the model as it is. A sample contributes twice to the standard error, with the value that it receives and with
-    the value that it gives away. More repeats reduce the noise of the permutations only.
+    over outputs, for a regressor. For Cox's model it is the sample's part of the negative logarithm of the partial likelihood,
+    in which the samples of X are at risk together, and for times in intervals the negative logarithm of the likelihood.
+
+    The importance of a feature is E[loss(x with the feature of another sample, y) − loss(x, y)], estimated with permutations in
+    which no sample keeps its value. The interval accounts for the choice of the held-out samples, with the model as it is. A
+    sample contributes twice to the standard error, with the value that it receives and with the value that it gives away. More
+    repeats reduce the noise of the permutations only.
 
     Of correlated features each has a small importance as long as the model has the others: permute them as a group.
 
     Parameters
     ----------
-    model : classifier or regressor
-        A fitted model with the interface of scikit-learn, or a pipeline. Features outside its ``selected_``, where it has
-        that, and columns that are constant in X have an importance of exactly 0.
+    model : classifier, regressor or survival model
+        A fitted model with the interface of scikit-learn, a survival model of riata, or a pipeline. Features
+        outside its ``selected_``, where it has that, and columns that are constant in X have an importance of exactly 0.
     X : array-like of shape (n_samples, n_features)
         Numbers, dates and, in a data frame, categories, with missing values where the model accepts them. Samples that the
         model was not fitted on: for others the importances are too large.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The target.
+        The target, as the model takes it.
     n_repeats : int, default=20
         Permutations of each feature.
     confidence : float, default=0.95

@@ -9,7 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
 
+from riata import check
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
 from riata.estimators.supervised import Supervised
@@ -48,15 +50,27 @@ def given(estimator: Any, name: str) -> Any:
 def plain_target(estimator: Any, y: Any) -> Any:
     """Return y as an array, where the estimator takes it in a form of its own, such as survival times."""
     last = last_step(estimator)
-    return last._plain_target(y) if isinstance(last, BaseLassoNet) else y
+    if isinstance(last, BaseLassoNet):
+        return last._plain_target(y)
+    if is_classifier(last) or is_regressor(last):
+        check.no_survival(y, type(last).__name__)
+    return y
 
 
-def labels(estimator: Any, y: Any) -> tuple[Any, Any]:
-    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None."""
+def labels(estimator: Any, y: Any, groups: Any = None) -> tuple[Any, Any]:
+    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None.
+
+    A subject with an event has one, whatever the number of its samples without: these all have the highest of their labels.
+    """
     last = last_step(estimator)
-    if isinstance(last, Supervised):
-        return last._labels(y)
-    return (y if is_classifier(estimator) else None), None
+    if not isinstance(last, Supervised):
+        return (y if is_classifier(estimator) else None), groups
+    found, subjects = last._labels(y)
+    together = subjects if groups is None else groups
+    if found is None or together is None or is_classifier(estimator):
+        return found, together
+    check_consistent_length(found, together)
+    return pd.Series(found).groupby(np.asarray(together).ravel()).transform("max").to_numpy(), together
 
 
 def screened(estimator: Any, y: Any, weights: Floats) -> Floats:

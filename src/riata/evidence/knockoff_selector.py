@@ -179,7 +179,9 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check.one_of("method", self.method, knockoffs.METHODS)
         check.one_of("covariance", self.covariance, tuple(gaussian.COVARIANCES))
         if not get_tags(inner.last_step(self.estimator)).target_tags.required:
-            raise ValueError(f"estimator must predict a target from features; {self.estimator!r} needs none")
+            raise ValueError(
+                f"estimator must predict a target from features; {self.estimator!r} needs none, as its tags say"
+            )
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"fit of {type(self.estimator).__name__} takes no sample_weight: leave it out")
 

@@ -51,13 +51,13 @@ def holdout_p_values(
 
     Parameters
     ----------
-    model : classifier or regressor
-        A fitted model with the interface of scikit-learn, or a pipeline. Features outside its ``selected_``, where it has
-        that, have p = 1.
+    model : classifier, regressor or survival model
+        A fitted model with the interface of scikit-learn, a survival model of riata, or a pipeline. Features
+        outside its ``selected_``, where it has that, have p = 1.
     X : array-like of shape (n_samples, n_features)
         Numbers without missing values and, in a data frame, categories: samples that the model was not fitted on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The target.
+        The target, as the model takes it; the loss is that of :func:`permutation_importance`.
     X_fit : array-like of shape (n_fit, n_features), optional
         More samples to estimate the Gaussian from, such as those that the model was fitted on; no target is needed, so that any
         samples of the same distribution will do. Without them it is estimated from X alone, which costs power: with few samples
@@ -190,7 +190,7 @@ def _n_as_good(held_out: HeldOut, feature: Feature, conditional: _Normal | _Cate
     """
     rng = np.random.default_rng(feature.seed)
     rounding = 1e-7  # relative
-    tolerance = rounding * held_out.baseline.mean()
+    tolerance = rounding * np.abs(held_out.baseline).mean()  # the loss of exact times may be negative
     if held_out.kind == "numbers":  # where predictions are nearly exact, theirs exceeds that of the loss
         tolerance += rounding**2 * held_out.target.var(axis=0).sum()
     count = 0

@@ -134,8 +134,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         ids = self._ids()
         self._complete(int(ids.max()) + 1, n_pairs)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        labels, together = inner.labels(self.estimator, target)
-        units, strata = halves.sampling_units(len(table), labels, together if groups is None else groups)
+        units, strata = halves.sampling_units(len(table), *inner.labels(self.estimator, target, groups))
         samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
         jobs = [
             Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
