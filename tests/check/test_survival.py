@@ -128,7 +128,7 @@ WRONG = {
     "four columns": (np.ones((N, 4)), rf"{FORMS}.*got shape \(40, 4\)"),
     "five columns": (np.ones((N, 5)), rf"{FORMS}.*got shape \(40, 5\)"),
     "three axes": (np.ones((N, 2, 2)), FORMS),
-    "nothing": (None, FORMS),
+    "nothing": (None, "requires y to be passed, but the target y is None"),
     "an unknown column": (FRAME.assign(age=1), f"{FORMS}.*it has the columns 'time', 'event', 'age'"),
     "a column of events missing": (FRAME[["time"]], f"{FORMS}.*it has the columns 'time'"),
     "a column twice": (pd.concat([FRAME, FRAME[["time"]]], axis=1), r"1d array.*shape \(40, 2\)"),

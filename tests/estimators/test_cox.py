@@ -192,6 +192,13 @@ def test_points_of_the_path_are_models(fitted):
     assert fitted.at(n_features=0).score(X, Y) == 0.5
 
 
+def test_hazards_are_relative_to_those_of_an_average_sample():
+    model = cox(preprocessing="standard").fit(X, Y)
+    average = model._solved.preprocessing.scaling.center[None]  # of the training samples
+    np.testing.assert_allclose(model.predict(average), 0, atol=1e-6)
+    np.testing.assert_allclose(model.at(lambda_=1e9).predict(X), 0, atol=1e-12)  # without features
+
+
 def test_each_point_has_a_baseline_of_its_own(fitted):
     model = fitted.at(n_features=2)
     before = model.predict_survival_function(X[:9], return_array=True)

@@ -136,7 +136,7 @@ def test_a_model_must_be_fitted_and_predict(models, measure):
             measure(unfitted, X_out, y_out)
     with pytest.raises(ValueError, match="a classifier, a regressor or a survival model of riata; got StandardScaler"):
         measure(StandardScaler().fit(X_fit), X_out, y_out)
-    with pytest.raises(ValueError, match="a classifier or a regressor; got LassoNetAutoencoder"):
+    with pytest.raises(ValueError, match="a survival model of riata; got LassoNetAutoencoder"):
         measure(
             LassoNetAutoencoder(**with_training(hidden_dims=(2,), lambda_seq=(1.0,), n_iters=5, select="best")).fit(
                 X_fit

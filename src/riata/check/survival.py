@@ -133,8 +133,9 @@ def numbers(values: Any, name: str, remedy: str = "leave out samples without it"
             raise TypeError
         column: Floats = given.astype(np.float64)
     except (TypeError, ValueError):
+        held = given.dtype if given.dtype.kind in "mM" else repr(given.tolist()[0])
         raise ValueError(
-            f"column {name!r} of y must hold numbers, such as days since the start; it holds {given.tolist()[0]!r}"
+            f"column {name!r} of y must hold numbers, such as days since the start; it holds {held}"
         ) from None
     refuse(np.isnan(column), column, name, remedy)
     if not infinite:

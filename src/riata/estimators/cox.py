@@ -119,8 +119,13 @@ class LassoNetCoxRegressor(Supervised):
         return self._fit(X, y, sample_weight, X_val, y_val)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the logarithm of each sample's hazard relative to the baseline, (n,): higher where events come earlier."""
-        return self._output(X)[:, 0]
+        """Return the logarithm of each sample's hazard, (n,): higher where events come earlier.
+
+        It is relative to a sample whose features have their means or, with ``preprocessing=None``, are zero.
+        """
+        log_hazard, solved = self._output(X)[:, 0], self._solved
+        average = np.zeros((1, solved.preprocessing.n_inputs))
+        return log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
@@ -168,7 +173,11 @@ class LassoNetCoxRegressor(Supervised):
 
     @property
     def coef_(self) -> Floats:
-        """Weights of the linear part on the original scale of X, (d,): logarithms of hazard ratios, as far as it goes."""
+        """Weights of the linear part on the original scale of X, (d,).
+
+        With M = 0 they are logarithms of hazard ratios. Otherwise the hidden layers may add to an effect, or reverse it:
+        :func:`riata.feature_effects` describes whole effects.
+        """
         coefficients: Floats = self._coefficients()[0]
         return coefficients
 
@@ -236,7 +245,7 @@ class LassoNetCoxRegressor(Supervised):
     # Hazards.
 
     def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
-        log_hazard = self.predict(X)
+        log_hazard = self._output(X)[:, 0]
         return self._baseline.known.cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
 
     def _codes(self, strata: ArrayLike | None, n: int) -> NDArray[np.int64]:
