@@ -52,9 +52,9 @@ def main(path: str) -> None:
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, width_ratios=(1.4, 1))
     plot.survival(model, X_new, y_new, ax=left)
-    left.set_xlabel("days")
+    left.set(xlabel="days", ylabel="recurrence-free survival")
     plot.calibration(model, X_new, y_new, THREE_YEARS, ax=right)
-    right.set_xlabel("predicted probability at three years")
+    right.set_xlabel("predicted recurrence-free survival at three years")
     figure.savefig(path, dpi=110)
     print(f"picture: {path}")
 
