@@ -32,6 +32,16 @@ def test_interactions_are_found_and_drawn(tmp_path, monkeypatch, capsys):
     assert told.count("columns 12 and 200") == 3 and told.count("selected: 12, 200\n") == 3
 
 
+def test_features_of_survival_times_are_selected_and_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("sksurv", reason="scikit-survival is not installed")
+    picture = tmp_path / "picture.png"
+    run("survival.py", str(picture), monkeypatch=monkeypatch)
+    assert picture.stat().st_size > 10_000
+    selected, concordance, linear, *_ = capsys.readouterr().out.splitlines()
+    assert {"pnodes", "progrec"} <= set(selected.partition(": ")[2].split(", "))
+    assert float(concordance.split()[-1]) > 0.6 and float(linear.split()[-1]) > 0.6
+
+
 def test_three_lines_make_a_loop_select(monkeypatch, capsys):
     run("torch_loop.py", monkeypatch=monkeypatch)
     plain, sparse = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""Every block of the README runs as it stands, and the links of all pages lead somewhere."""
+"""Every block of the README runs as it stands, as do those of survival times; the links of all pages lead somewhere."""
 
 from __future__ import annotations
 
@@ -11,19 +11,38 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The language and the code of each block of a page."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks(ROOT / "README.md")
 PYTHON = [code for language, code in BLOCKS if language == "python"]
 SHELL = [code for language, code in BLOCKS if not language]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_all_blocks_are_found():
-    assert len(PYTHON) == 3 and len(SHELL) == 3
+    assert len(PYTHON) == 4 and len(SHELL) == 3
+
+
+def needs(code: str) -> None:
+    if "sksurv" in code:
+        pytest.importorskip("sksurv", reason="scikit-survival is not installed")
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
 def test_a_block_of_python_runs_by_itself(code, tmp_path):
+    needs(code)
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_blocks_on_survival_times_run_one_after_another(tmp_path):
+    code = "".join(code for language, code in blocks(ROOT / "docs" / "survival.md") if language == "python")
+    needs(code)
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
 
