@@ -125,7 +125,8 @@ class LassoNetCoxRegressor(Supervised):
         """
         log_hazard, solved = self._output(X)[:, 0], self._solved
         average = np.zeros((1, solved.preprocessing.n_inputs))
-        return log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
+        relative: Floats = log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
+        return relative
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
