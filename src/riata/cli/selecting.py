@@ -145,7 +145,7 @@ def _fit(table: Table, rows: Rows, job: Job) -> Any:
     if job.cv is not None:
         model = cross(cv=job.cv, n_features_to_select=job.k, n_jobs=job.n_jobs, **shared)
     else:
-        model = plain(select="1se" if job.k is None else "best", **shared)
+        model = plain(**shared, **({} if job.k is None else {"select": "best"}))
     with job.noting_warnings({"raise val_size, or set n_features_to_select": "use --k or --cv"}):
         model.fit(table.X.iloc[rows], table.y_of(rows))
     # Importances and the figure need the whole path, so k is applied to it rather than ending it early; in cross-validation

@@ -42,6 +42,13 @@ class LassoNetCoxRegressor(Supervised):
 
     Censoring is taken to be independent of the event given the features.
 
+    The target has one row for each sample: a structured array with a boolean field for the event and a field for the time, as
+    scikit-survival makes them; an array with the columns time and event, or entry, time and event; or a data frame with
+    columns ``time`` and ``event`` and, where they apply, ``entry`` (the sample is under observation after this time only),
+    ``strata`` (labels of groups with a baseline hazard of their own) and ``id`` (of the subject). Covariates that change over
+    time are several rows of a subject, each from ``entry`` to ``time``; with ``id`` they stay together where samples are held
+    out.
+
     Parameters
     ----------
     <parameters>
@@ -83,41 +90,6 @@ class LassoNetCoxRegressor(Supervised):
 
     _rules = ("auto", "best", "1se")
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: Any = None,
-    ) -> Self:
-        """Solve the path from the dense model to the empty one and select a point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
-            frame are kept.
-        y : structured array, array or data frame with one row for each sample
-            Times and events: a structured array with a boolean field for the event and a field for the time, as
-            scikit-survival makes them; an array with the columns time and event, or entry, time and event; or a data frame
-            with columns ``time`` and ``event`` and, where they apply, ``entry`` (the sample is under observation after this
-            time only), ``strata`` (labels of groups with a baseline hazard of their own) and ``id`` (of the subject).
-            Covariates that change over time are several rows of a subject, each from ``entry`` to ``time``; with ``id`` they
-            stay together where samples are held out.
-        sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out.
-        X_val, y_val : array-like, optional
-            Samples to validate on instead of a random part of X.
-
-        Returns
-        -------
-        self
-            The fitted estimator, at the selected point.
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
-
     def predict(self, X: ArrayLike) -> Floats:
         """Return the logarithm of each sample's hazard, (n,): higher where events come earlier.
 
@@ -125,7 +97,8 @@ class LassoNetCoxRegressor(Supervised):
         """
         log_hazard, solved = self._output(X)[:, 0], self._solved
         average = np.zeros((1, solved.preprocessing.n_inputs))
-        return log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
+        relative: Floats = log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
+        return relative
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
@@ -149,14 +122,7 @@ class LassoNetCoxRegressor(Supervised):
     ) -> NDArray[Any]:
         """Return the survival function of each sample, exp(−cumulative hazard).
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        strata : array-like of shape (n_samples,), optional
-            The stratum of each sample; needed if y had strata.
-        return_array : bool, default=False
-            Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+        The parameters are those of :meth:`predict_cumulative_hazard_function`.
         """
         survival = np.exp(-self._cumulative_hazard(X, strata))
         return survival if return_array else _functions(self.unique_times_, survival, 1.0)

@@ -294,7 +294,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
 
 @documented
 @dataclass(repr=False, eq=False)
-class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):  # type: ignore[misc]
+class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):
     """Cox's model with a network that chooses λ, and M and the network where several are given, by cross-validation.
 
     It works as :class:`LassoNetClassifierCV` does. The score of a fold is its concordance, folds have events in proportion, and

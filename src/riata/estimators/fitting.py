@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from riata import threads
+from riata.losses import JointLoss
 from riata.losses.targets import Target
 from riata.network import user
 from riata.network.constant import constants, with_constants
@@ -36,6 +37,7 @@ __all__ = ["Checked", "Prepared", "Settings", "Solved", "iterations", "prepare",
 
 Floats = NDArray[np.float64]
 _BATCH, _SMALL = 256, 2000  # samples of an update; samples below which an update takes all
+_SMALL_JOINT = 20_000  # the same for a loss of all samples together: on a batch it is another loss
 _ENTRIES = 2**22  # of the tensors that a block of samples takes on its way forward
 
 
@@ -64,7 +66,8 @@ class Settings:
         draw = torch.Generator(problem.X.device).manual_seed(seed)
         size = self.batch_size
         if size == "auto":
-            size = None if problem.n_fit < _SMALL else max(_BATCH, problem.n_fit // _BATCH)
+            small = _SMALL_JOINT if isinstance(problem.loss, JointLoss) else _SMALL
+            size = None if problem.n_fit < small else max(_BATCH, problem.n_fit // _BATCH)
         return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)  # type: ignore[arg-type]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,11 @@ class LassoNetIntervalRegressor(Supervised):
     known with the probability of the interval. With M = 0 and λ = 0 this is the parametric model of survival analysis.
 
     Censoring is taken to be independent of the time given the features.
+
+    The target has lower and upper times, as the two columns of an array or as columns ``lower`` and ``upper`` of a data frame.
+    Of equal ones the time is exact; an upper time of inf is right-censored, a lower time of 0 left-censored, and others are
+    known to lie in between. For exact and right-censored times also a data frame with columns ``time`` and ``event``, or a
+    structured array with a boolean field for the event and a field for the time, as scikit-survival makes them.
 
     Parameters
     ----------
@@ -75,40 +80,6 @@ class LassoNetIntervalRegressor(Supervised):
 
     # An error of a given size costs more the smaller σ is, and the loss of good models is smaller than that of others by less.
     _stages = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-5)
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: ArrayLike | None = None,
-        y_val: Any = None,
-    ) -> Self:
-        """Solve the path from the dense model to the empty one and select a point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
-            frame are kept.
-        y : array of shape (n_samples, 2), data frame or structured array
-            Lower and upper times, as the columns of an array or as columns ``lower`` and ``upper``. Of equal ones the time is
-            exact; an upper time of inf is right-censored, a lower time of 0 left-censored, and others are known to lie in
-            between. For exact and right-censored times also a data frame with columns ``time`` and ``event``, or a structured
-            array with a boolean field for the event and a field for the time, as scikit-survival makes them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out, and one of twice the weight
-            of the others counts as two of them.
-        X_val, y_val : array-like, optional
-            Samples to validate on instead of a random part of X.
-
-        Returns
-        -------
-        self
-            The fitted estimator, at the selected point.
-        """
-        return self._fit(X, y, sample_weight, X_val, y_val)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the median time of each sample, (n,): exp(f(x) + σ · median of the error).

@@ -43,7 +43,7 @@ class Supervised(BaseLassoNet):
             Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
             frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The target.
+            The target; for survival times in one of the forms that the class describes.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights, of which only the ratios count: a sample of weight 0 is left out, and one of twice the weight
             of the others counts as two of them.

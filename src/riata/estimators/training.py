@@ -44,7 +44,7 @@ class Training(BaseEstimator):
         left. By default 1e-4, and 1e-5 for the autoencoder; for the imputer the relative change of the filled entries, 1e-3.
     batch_size : int, "auto" or None, default="auto"
         Samples per update; None for all. "auto" is all of fewer than 2,000 training samples, and otherwise 256, or one in 256
-        where that is more; without a target it is all.
+        where that is more; without a target it is all, and for Cox's model all of fewer than 20,000.
     learning_rate : float, default=1e-3
         Size of the first steps relative to the gradient. With full batches step sizes are found from there.
     dropout : float, default=0
