@@ -22,6 +22,7 @@ from sksurv.util import Surv
 
 from riata import LassoNetCoxRegressor, LassoNetCoxRegressorCV
 from riata.estimators import base
+from riata.path import selection
 from tests.conftest import with_training
 
 QUICK = {
@@ -437,3 +438,28 @@ def test_a_grid_search_works_with_a_scorer_of_scikit_survival():
     search = GridSearchCV(SCORERS["brier"](cox(**TOOL)), {"estimator__n_features_to_select": [1, 2]}, cv=2)
     search.fit(NARROW, SURV)
     assert search.best_params_ == {"estimator__n_features_to_select": 2}
+
+
+# Few events.
+
+
+def test_at_most_one_feature_for_five_events_is_selected():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 60))
+    time = rng.exponential(np.exp(-X[:, :20].sum(axis=1)))
+    y = np.column_stack([time, rng.random(200) < 0.2])  # about 40 events
+    n_events = int(y[:, 1].sum())
+    plain = cox(select="auto").fit(X, y)
+    folds = LassoNetCoxRegressorCV(**with_training(**(QUICK | {"select": "auto"})), cv=3).fit(X, y)
+    lowest = plain.at(lambda_=plain.path_[selection.best(plain.path_)].lambda_)
+    assert lowest.n_selected_ > n_events // 5  # the rule makes a difference
+    assert 1 <= plain.n_selected_ <= n_events // 5
+    assert folds.cv_results_.loc[folds.cv_index_, "n_selected"] <= n_events // 5
+    assert plain.lambda_ == plain.path_[selection.best_of_few(plain.path_, n_events // 5)].lambda_
+
+
+def test_a_dense_model_that_was_hardly_trained_is_no_start_of_a_refit():
+    model = cox(n_iters=(2, 20)).fit(X, Y)
+    assert model.path_[0].best_iter < 5
+    plan = model._solved.refit.plan(model.path_[len(model.path_) // 2], "warm")
+    assert plan.start == 0
