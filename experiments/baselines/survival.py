@@ -88,7 +88,9 @@ def _step_functions(model: Any, **arguments: Any) -> Callable[[NDArray, Floats],
     """Return what a model of riata or scikit-survival says of survival, at other times than its own."""
 
     def survival(X: NDArray, times: Floats) -> Floats:
-        values = model.predict_survival_function(X, return_array=True, **arguments)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = model.predict_survival_function(X, return_array=True, **arguments)
+        values = np.nan_to_num(values, nan=0.0, posinf=0.0)  # Coxnet's hazards may overflow: nobody survives that
         return at_times(model.unique_times_, values, times)
 
     return survival
