@@ -98,7 +98,7 @@ def _started(parallel: Parallel, calls: list[Any]) -> Iterable[Any]:
 
 
 def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
-    """Work on one core, which has been seen to in the process of the caller, and say whose error it was."""
+    """Work on one core, which the caller has ensured in its own process, and say whose error it was."""
     try:
         with nullcontext() if os.getpid() == home else one_thread():
             return work(*job.arguments)

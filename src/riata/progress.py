@@ -14,7 +14,7 @@ __all__ = ["JobProgress", "PathProgress"]
 
 
 class PathProgress:
-    """Show a bar on standard error while a path is followed; shows nothing when ``shown`` is false.
+    """Show a bar on standard error while a path is solved; shows nothing when ``shown`` is false.
 
     A path has no known length. The bar runs over the logarithm of the number of features left, which falls roughly evenly.
     """

@@ -19,11 +19,11 @@ def labels(y: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
-_MANY_CLASSES = 20  # more numbers than this, with some of a single row, are a quantity
+_MANY_CLASSES = 20  # more numbers than this, with some of a single sample, are a quantity
 
 
 def class_counts(classes: NDArray[Any], codes: NDArray[np.int64], *, splits: bool) -> None:
-    """Refuse labels that cannot be learnt from, or cannot be split into training and validation rows."""
+    """Refuse labels that cannot be learnt from, or cannot be split into training and validation samples."""
     if len(classes) < 2:
         raise ValueError(
             f"a classifier needs at least two classes; the rows with a weight hold 1 class: {classes.tolist()[0]!r}"
@@ -59,7 +59,7 @@ def indicator(y: Any) -> NDArray[Any]:
 
 
 def label_values(table: NDArray[np.float64]) -> None:
-    """Refuse labels that all rows to train on have, or that none has."""
+    """Refuse labels that all training samples have, or that none has."""
     constant = np.flatnonzero((table == table[0]).all(axis=0))
     if len(constant):
         raise ValueError(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
-    """Check one non-negative weight per row; None for equal ones."""
+    """Check one non-negative weight per sample; None for equal ones."""
     if value is None:
         return np.ones(n_samples)
     weights = np.asarray(value, dtype=np.float64)
@@ -33,7 +33,7 @@ def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def no_class_weight(class_weight: Any) -> None:
-    """Refuse weights of classes where rows have several."""
+    """Refuse weights of classes where samples have several."""
     if class_weight is not None:
         raise ValueError(
             "class_weight weighs rows by their class, and a row of a table of labels has several: use sample_weight"

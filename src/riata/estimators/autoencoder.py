@@ -71,7 +71,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         *,
         X_val: ArrayLike | None = None,
     ) -> Self:
-        """Follow the path from the dense model to the empty one and choose a point.
+        """Solve the path from the dense model to the empty one and select a point.
 
         Parameters
         ----------
@@ -80,15 +80,15 @@ class LassoNetAutoencoder(BaseLassoNet):
         y : None
             Not used; here for scikit-learn's pipelines.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count: a row of weight 0 is left out, and one of twice the weight of
-            the others counts as two of them.
+            Non-negative weights, of which only the ratios count: a sample of weight 0 is left out, and one of twice the weight
+            of the others counts as two of them.
         X_val : array-like, optional
-            Rows to validate on instead of a random part of X.
+            Samples to validate on instead of a random part of X.
 
         Returns
         -------
         self
-            The fitted estimator, at the chosen point.
+            The fitted estimator, at the selected point.
         """
         return self._fit(X, None, sample_weight, X_val, X_val)
 
@@ -133,7 +133,7 @@ class LassoNetAutoencoder(BaseLassoNet):
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of the variance of X that the reconstruction explains.
 
-        Every column counts on the scale it was trained on, with deviations taken from the training rows' mean: 1 is a perfect
+        Every column counts on the scale it was trained on, with deviations taken from the training means: 1 is a perfect
         reconstruction, 0 is as good as the means of the columns.
         """
         check_is_fitted(self, "point_")

@@ -176,7 +176,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     @property
     def alternatives_(self) -> pd.DataFrame:
-        """For each selected feature the dropped ones that could stand in for it, the best first.
+        """For each selected feature the dropped ones that could replace it, the best first.
 
         ``r2`` is the share of the feature's variance that a regression on the other one explains; those below 0.1 are left out.
         It needs the training samples, which a pickled model does not hold.

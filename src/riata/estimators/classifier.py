@@ -94,7 +94,7 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         return self._target.coding.probability(scores)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of each row; for a table of labels, those that are more probable than not."""
+        """Return the most probable class of each sample; for a table of labels, those that are more probable than not."""
         scores = self.decision_function(X)
         coding = self._target.coding
         decided = coding.decide(scores)

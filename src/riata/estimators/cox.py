@@ -46,14 +46,14 @@ class LassoNetCoxRegressor(Supervised):
     scikit-survival makes them; an array with the columns time and event, or entry, time and event; or a data frame with
     columns ``time`` and ``event`` and, where they apply, ``entry`` (the sample is under observation after this time only),
     ``strata`` (labels of groups with a baseline hazard of their own) and ``id`` (of the subject). Covariates that change over
-    time are several rows of a subject, each from ``entry`` to ``time``; with ``id`` they stay together where samples are held
+    time are several rows of a subject, each from ``entry`` to ``time``; with ``id`` all or none of them are held
     out.
 
     Parameters
     ----------
     <parameters>
     select : {"auto", "best", "1se"} or float, default="auto"
-        How a point is chosen otherwise. "auto": the lowest validation loss among points with at most one feature for five
+        How a point is selected otherwise. "auto": the lowest validation loss among points with at most one feature for five
         events; "best": the lowest of the path; "1se": the fewest features whose validation loss exceeds the best by no more
         than one standard error of the difference, after a refit; a number: the last point whose λ does not exceed it.
         "1se" is not the default, as with a few hundred events one standard error is about all that features explain.

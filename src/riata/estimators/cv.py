@@ -1,9 +1,10 @@
 """λ, M and the widths of the network by cross-validation.
 
-First every candidate (a value of M, a shape of the network) is followed once on all rows, with a part of them to validate on.
-That says which λ to visit, how long to train the dense model, and at which λ enough has changed to be worth a score.
-Then each fold's training rows are followed along these λ with nothing held out but the fold, and scored on the fold; in the
-end all rows are. A replica is what the plain estimator does with ``lambda_seq``, ``n_iters`` and ``val_size=0``.
+First the path of every candidate (a value of M, a shape of the network) is solved once on all samples, a part of which
+validates. That gives the grid of λ, the iterations of the dense model, and the λ at which enough has changed for a score.
+Then the path is solved at these λ on the training samples of each fold, with nothing held out but the fold, and scored on
+the fold; at the end it is solved on all samples. A replica is what the plain estimator does with ``lambda_seq``,
+``n_iters`` and ``val_size=0``.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
 @dataclass(repr=False, eq=False)
 class CrossValidated(Supervised):
-    """Chooses a point of the path, and the best of several networks, by scores of rows left out in turn."""
+    """Selects a point of the path, and the best of several networks, by cross-validation."""
 
-    _single: ClassVar[type[Supervised]]  # the estimator of all rows
+    _single: ClassVar[type[Supervised]]  # the estimator of all samples
 
     _: KW_ONLY
     cv: Any = 5
@@ -52,7 +53,7 @@ class CrossValidated(Supervised):
     def fit(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Self:
-        """Score the points of the path on rows left out, choose one, and follow the path on all rows.
+        """Score the points of the path by cross-validation, select one, and solve the path on all samples.
 
         Parameters
         ----------
@@ -63,12 +64,12 @@ class CrossValidated(Supervised):
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights, in training and in scores.
         groups : array-like of shape (n_samples,), optional
-            Samples that stay together, such as those of one patient or one batch: passed to the splitter.
+            Samples to keep in one fold, such as those of one patient or one batch: passed to the splitter.
 
         Returns
         -------
         self
-            The estimator fitted on all rows, at the chosen point.
+            The estimator fitted on all samples, at the selected point.
         """
         with self._all_or_nothing():
             return self._cross_validate(X, y, sample_weight, groups)
@@ -99,7 +100,7 @@ class CrossValidated(Supervised):
     def path(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Path:
-        """Fit, and return the path on all rows; :meth:`load` moves the model to any of its points."""
+        """Fit, and return the path on all samples; :meth:`load` moves the model to any of its points."""
         return self.fit(X, y, sample_weight, groups=groups).path_
 
     # Steps of fit.
@@ -134,7 +135,7 @@ class CrossValidated(Supervised):
         return found
 
     def _splits(self, rows: Samples, groups: Any, seed: int) -> list[Fold]:
-        """Return the rows of every fold; a number of folds means shuffled ones, stratified by class."""
+        """Return the samples of every fold; a number of folds means shuffled ones, stratified by class."""
         labels, together = self._labels(rows.y)
         groups = together if groups is None else groups
         classes = labels is not None
@@ -150,11 +151,11 @@ class CrossValidated(Supervised):
 
     def _scorer(self) -> Any:
         if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
-            raise ValueError(f"scoring must be one scorer, as λ is chosen by one score; got {self.scoring!r}")
+            raise ValueError(f"scoring must be one scorer, as λ is selected by one score; got {self.scoring!r}")
         return check_scoring(self._single(), self.scoring)
 
     def _candidates(self, estimators: Sequence[Supervised], rows: Samples) -> list[Candidate]:
-        """Follow every estimator's path once."""
+        """Solve every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
@@ -165,7 +166,7 @@ class CrossValidated(Supervised):
     def _results(
         self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
     ) -> pd.DataFrame:
-        """Follow the path of every candidate on every fold; one row for each candidate and λ."""
+        """Solve the path of every candidate on every fold; return one row for each candidate and λ."""
         jobs = []
         for candidate, fold in product(candidates, splits):
             name = f"{fold.name} with {_described(candidate.estimator)}"
@@ -185,11 +186,11 @@ class CrossValidated(Supervised):
         return float(best["mean_test_score"] - max(best["se_test_score"], worth))
 
     def _allowed(self, results: pd.DataFrame, y: Any) -> pd.DataFrame:
-        """Return the rows that may be chosen."""
+        """Return the rows that may be selected."""
         return results
 
     def _choose(self, results: pd.DataFrame) -> Choice:
-        """Choose a candidate and a λ."""
+        """Select a candidate and a λ."""
         if results["mean_test_score"].isna().all():
             raise ValueError(
                 "no fold has a score: check that scoring suits the target, and that folds are large enough"
@@ -211,7 +212,7 @@ class CrossValidated(Supervised):
 
 
 class _Chosen(NamedTuple):
-    """Chooses the point of the path on all samples."""
+    """Selects the point of the path on all samples."""
 
     n_features: int | None
     select: str | float
@@ -228,7 +229,7 @@ class _Chosen(NamedTuple):
 @documented
 @dataclass(repr=False, eq=False)
 class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
-    """Classifier that chooses λ, and M and the network where several are given, by cross-validation.
+    """Classifier that selects λ, and M and the network where several are given, by cross-validation.
 
     Points of the path are scored on the samples of each fold, by networks that have not seen them. The fitted estimator
     holds a path on all samples, and is at the point with about as many features as the folds ask for.
@@ -239,7 +240,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
     <parameters>
     <classification loss>
     class_weight : dict or "balanced", optional
-        Weights of the classes, multiplied with those of the rows.
+        Weights of the classes, multiplied with those of the samples.
 
     Attributes
     ----------
@@ -264,7 +265,7 @@ class LassoNetClassifierCV(CrossValidated, LassoNetClassifier):
 @documented
 @dataclass(repr=False, eq=False)
 class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
-    """Regressor that chooses λ, and M and the network where several are given, by cross-validation.
+    """Regressor that selects λ, and M and the network where several are given, by cross-validation.
 
     It works as :class:`LassoNetClassifierCV` does.
 
@@ -295,7 +296,7 @@ class LassoNetRegressorCV(CrossValidated, LassoNetRegressor):
 @documented
 @dataclass(repr=False, eq=False)
 class LassoNetCoxRegressorCV(CrossValidated, LassoNetCoxRegressor):
-    """Cox's model with a network that chooses λ, and M and the network where several are given, by cross-validation.
+    """Cox's model with a network that selects λ, and M and the network where several are given, by cross-validation.
 
     It works as :class:`LassoNetClassifierCV` does. The score of a fold is its concordance, folds have events in proportion, and
     the default is ``select="auto"``: the best mean score with at most one feature for five events.

@@ -103,7 +103,7 @@ class Prepared:
 
 @threads.one_thread()
 def prepare(checked: Checked, settings: Settings) -> Prepared:
-    """Learn from the training samples how columns and target look to the network, and pose the problem on the device."""
+    """Learn from the training samples how columns and target are encoded, and pose the problem on the device."""
     samples, target = checked.samples, checked.target
     screened = target.screened(*samples.fit[1:])
     columns = prepare_columns(

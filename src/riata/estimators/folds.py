@@ -1,4 +1,4 @@
-"""What cross-validation does with its folds: the path of a candidate on the rows of a fold, its scores, and their table."""
+"""What cross-validation does with its folds: the path of a candidate on the samples of a fold, its scores, and their table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from riata.path.refit import Plan
 
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 # A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
-# since few are looked for, and small networks are cheap.
+# since few features are asked for, and small networks train fast.
 _LESS = (0.9, 0.95)
 _MORE = 3  # times the λ of the last point that was scored
 _ROUNDING = 1e-9  # of a number of features
@@ -78,7 +78,7 @@ class Fold(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What is chosen of a table of scores."""
+    """What is selected of a table of scores."""
 
     row: int
     n_selected: float
@@ -87,7 +87,7 @@ class Choice(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What one fold says of one candidate, as far as its path was followed."""
+    """Scores of one candidate on one fold, as far as its path was solved."""
 
     score: NDArray[np.float64]  # (λ,)
     n_selected: Indices  # (λ,)
@@ -128,7 +128,7 @@ def scores(replica: Supervised, candidate: Candidate, rows: Samples, fold: Fold,
 
 
 def final(estimator: Supervised, candidate: Candidate, rows: Samples, choose: Callable[[Path], Point]) -> Supervised:
-    """Solve the path on all samples, choose a point, and refit it as was best for its number of features."""
+    """Solve the path on all samples, select a point, and refit it as was best for its number of features."""
     model, solved = _solved(estimator, rows)
     solved = solved.with_plans(candidate.plans.nearest)
     fitted: Supervised = model.set_params(refit=candidate.refit)._store(solved, choose(solved.path))
@@ -136,7 +136,7 @@ def final(estimator: Supervised, candidate: Candidate, rows: Samples, choose: Ca
 
 
 def _weighs(scorer: Any) -> bool:
-    """Say whether a scorer takes weights of rows."""
+    """Say whether a scorer takes weights of samples."""
     parameters = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters.values()
     return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)
 
@@ -161,7 +161,7 @@ def candidate(estimator: Supervised, ahead: First, refit: str | bool) -> Candida
 def _worth_scoring(path: Path, refit: str | bool) -> list[Point]:
     """Return the points before which enough has changed since the last one; all, if they are scored as they are.
 
-    Enough is a share of the features that has left, or a multiple of λ: folds lose features at other λ than all rows do.
+    Enough is a share of the features that has left, or a multiple of λ: folds lose features at other λ than all samples do.
     """
     if not refit:
         return list(path)
@@ -176,7 +176,7 @@ def _worth_scoring(path: Path, refit: str | bool) -> list[Point]:
 
 
 def in_use(part: Any, weights: NDArray[np.float64] | None) -> Indices:
-    """Return the rows of a part of a split, given by position or as a mask, without those of weight zero."""
+    """Return the samples of a part of a split, given by position or as a mask, without those of weight zero."""
     rows = np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part)
     rows = rows if weights is None else rows[weights[rows] > 0]
     if not len(rows):
@@ -203,7 +203,7 @@ def table(candidate: Candidate, folds: Sequence[Scores]) -> pd.DataFrame:
 
 
 def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:
-    """Return the standard error that an accuracy has for its number of rows alone.
+    """Return the standard error that an accuracy has for its number of samples alone.
 
     A handful of folds that happen to agree would claim less.
     """
@@ -213,19 +213,19 @@ def binomial_error(results: pd.DataFrame, folds: Sequence[Fold]) -> Any:
 
 
 def best(results: pd.DataFrame) -> Choice:
-    """Choose the highest score; of equals, the one with the fewest features."""
+    """Select the highest score; of equals, the one with the fewest features."""
     ordered = results.sort_values(["mean_test_score", "n_selected"], ascending=[False, True])
     count, score = map(float, ordered.iloc[0][["n_selected", "mean_test_score"]])
     return Choice(int(ordered.index[0]), count, score, _none(count))
 
 
 def _none(count: float) -> float:
-    """Return what is too few where nothing says so: no features, unless that was chosen."""
+    """Return what is too few where nothing says so: no features, unless that was selected."""
     return 0.0 if count else -1.0
 
 
 def fewest(line: pd.DataFrame, lowest: float) -> Choice:
-    """Choose the fewest features that will do, on a line through the scores of one network along its path.
+    """Select the fewest features that will do, on a line through the scores of one network along its path.
 
     A score is known at some numbers of features only. The row is the one with the fewest of those that will do; the
     number may be smaller, between it and the next one, which will not.

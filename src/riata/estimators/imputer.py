@@ -52,7 +52,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
     ``path_`` holds the error of the dense network where all but a point's columns are gaps. ``at(n_features=k)`` uses it;
     for few columns a network trained for them, with ``n_features_to_select=k`` or for given ``columns``, is clearly better.
 
-    Gaps may lie anywhere, in new samples too. A known entry is never changed, and values filled in stay between the lowest and
+    Gaps may lie anywhere, in new samples too. A known entry is never changed, and values filled in lie between the lowest and
     the highest known value of their column.
 
     Parameters
@@ -67,28 +67,28 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         Keep columns that held nothing but gaps when the model was fitted, filled with 0; they are left out otherwise.
     hide : float, default=0.2
         Share of the known entries that are hidden at a time. With 0 every entry is input and target at once: the network
-        learns to repeat its input, and gaps keep their initial fill, the mean of the row.
+        learns to repeat its input, and gaps keep their initial fill, the mean of the sample.
     columns : sequence, optional
-        Columns that can be measured, by position or name: only these are inputs, and no path is followed.
+        Columns that can be measured, by position or name: only these are inputs, and no path is solved.
     adaptive : float, default=0
         Exponent of an adaptive penalty, as for the other estimators; "auto" is 0.5 for M > 0.
     <parameters>
     val_size : float, default=0.1
         Share of the known entries held out to validate on; 0 for none.
     select : {"best", "1se"} or float, default="best"
-        How a point is chosen where ``n_features_to_select`` is not given: the one of lowest error on the validation entries,
+        How a point is selected where ``n_features_to_select`` is not given: the one of lowest error on the validation entries,
         the sparsest within one paired standard error of it, or the last one whose λ does not exceed a number.
     refit : {"scratch", "warm", False}, default="scratch"
-        Train again on the chosen columns only, without a penalty, from the start or from the chosen point's weights.
+        Refit on the selected columns only, without a penalty, from new weights or from the selected point's weights.
 
     Attributes
     ----------
     <attributes>
     history_ : DataFrame
-        What training saw: passes, error on hidden entries and on validation entries, number of fills, relative change of the
-        filled entries.
+        The course of training: iterations, error on hidden entries and on validation entries, number of fills, relative
+        change of the filled entries.
     n_fills_ : int
-        How many times gaps are filled with the network's output, chosen on the validation entries.
+        How many times gaps are filled with the network's output, selected on the validation entries.
     indicator_ : MissingIndicator or None
         What ``add_indicator`` adds.
 
@@ -195,7 +195,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of the training table or new ones, with gaps anywhere. Of a row, only the selected columns are looked at.
+            Samples, those of ``fit`` or new ones, with gaps anywhere. Only their selected columns are used.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
 
     @property
     def history_(self) -> pd.DataFrame:
-        """What training saw, one row per look."""
+        """The course of training, one row per evaluation."""
         check_is_fitted(self, "path_")
         return pd.DataFrame(self._history)
 
@@ -331,7 +331,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         return given_validation(known, values, there), (seeds[1], seeds[2])
 
     def _select(self) -> Point:
-        """Choose a point; where nothing says which is best, all columns are better than few."""
+        """Select a point; where nothing says which is best, all columns are better than few."""
         if self.n_features_to_select is None and isinstance(self.select, str) and self.path_.val_weights is None:
             return self.path_[0]
         return selection.select(self.path_, self.n_features_to_select, self.select, stacklevel=4)

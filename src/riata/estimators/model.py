@@ -126,7 +126,7 @@ class PathModel(_Fitted, BaseEstimator):
 
     @property
     def lambda_(self) -> float:
-        """The penalty of the chosen point."""
+        """The penalty of the selected point."""
         check_is_fitted(self, "point_")
         return self.point_.lambda_
 

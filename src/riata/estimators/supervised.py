@@ -79,7 +79,7 @@ class Supervised(BaseLassoNet):
         return y
 
     def _labels(self, y: Any) -> tuple[Any, Any]:
-        """Return labels of samples to keep in proportion on all parts of a split, and of those that stay together, or None."""
+        """Return labels of samples to keep in proportion on all parts of a split, and of those to keep in one part, or None."""
         return None, None
 
     def _column_options(self) -> ColumnOptions:

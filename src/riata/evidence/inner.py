@@ -58,7 +58,7 @@ def plain_target(estimator: Any, y: Any) -> Any:
 
 
 def labels(estimator: Any, y: Any, groups: Any = None) -> tuple[Any, Any]:
-    """Return labels of samples to keep in proportion where samples are split, and of those that stay together, or None.
+    """Return labels of samples to keep in proportion where samples are split, and of those to keep in one part, or None.
 
     A subject with an event has one, whatever the number of its samples without: these all have the highest of their labels.
     """

@@ -240,7 +240,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         if not self.selected_.any():
             warnings.warn(
                 f"no feature was taken from {self.threshold_:.0%} of the halves (the most stable one from "
-                f"{self.frequencies_.max():.0%}): raise max_false, or look at frequencies_",
+                f"{self.frequencies_.max():.0%}): raise max_false, or inspect frequencies_",
                 UserWarning,
                 stacklevel=3,
             )

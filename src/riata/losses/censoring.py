@@ -1,4 +1,4 @@
-"""How times of which only an interval is known look to the network."""
+"""How times of which only an interval is known are encoded for the network."""
 
 from __future__ import annotations
 

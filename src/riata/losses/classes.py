@@ -52,15 +52,15 @@ class CrossEntropy(ClassLoss):
 
 @dataclass(frozen=True)
 class Focal(ClassLoss):
-    """Focal loss, −(1 − p)^γ log p for the probability p of the true class: rows that are easy count less.
+    """Focal loss, −(1 − p)^γ log p for the probability p of the true class: samples that are easy to classify count less.
 
-    Probabilities are pulled towards the middle, the more the larger γ is: use it for the choice of a class, not for
+    Probabilities are biased towards equal ones, the more the larger γ is: use it for ``predict``, not for
     ``predict_proba``. γ = 0 is the cross-entropy.
 
     Parameters
     ----------
     gamma : float, default=2.0
-        How much less easy rows count.
+        How much less easy samples count.
 
     References
     ----------
@@ -140,7 +140,7 @@ class Ordinal(ClassLoss):
         return losses.masked_fill_(missing, 0.0).sum(-1), output.sigmoid().sub_(taken).masked_fill_(missing, 0.0)
 
     def coding(self, classes: NDArray[Any]) -> Coding:
-        """Say how classes look to the network: a logit for each step. Words have no order of their own."""
+        """Return the encoding of classes: a logit for each step. Text has no order of its own."""
         if classes.dtype.kind not in "biuf":
             raise ValueError(
                 f"loss='ordinal' takes the order of classes from their numbers; y holds {classes[0]!r}: number the classes, "

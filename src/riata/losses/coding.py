@@ -1,4 +1,4 @@
-"""How classes look to the network, and what its outputs say about classes."""
+"""How classes are encoded for the network, and what its outputs say about classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Coding(Protocol):
 
     @property
     def many(self) -> bool:
-        """Whether a row may have several labels at once."""
+        """Whether a sample may have several labels at once."""
         ...
 
     def encode(self, codes: Codes) -> Floats:
@@ -38,7 +38,7 @@ class Coding(Protocol):
         ...
 
     def screened(self, target: Floats) -> Floats:
-        """Return what columns of X are held against to see whether they have an effect, (n, ·)."""
+        """Return the target for the screening of columns of X, (n, ·)."""
         ...
 
     def scores(self, output: Floats) -> Floats:

@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Function(NumberLoss, ClassLoss):
-    """A function of output and target, (n, o) both, that returns one loss per row; autograd finds the derivative.
+    """A function of output and target, (n, o) both, that returns one loss per sample; autograd computes the derivative.
 
     Parameters
     ----------
     function : callable
-        Returns (n,), or (n, o) to be summed over outputs. A row's loss may depend on that row only.
+        Returns (n,), or (n, o) to be summed over outputs. The loss of a sample may depend on that sample only.
     """
 
     function: Callable[[Tensor, Tensor], Tensor]

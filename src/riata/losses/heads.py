@@ -76,7 +76,7 @@ class Heads(NumberLoss):
         return Heads(tuple(loss.tuned(target[:, own]) for loss, own in self._heads()))
 
     def screened(self, target: Floats) -> Floats:
-        """Return what each loss wants to show."""
+        """Return the targets of all losses for the screening of columns."""
         return self._side_by_side(target, lambda loss: loss.screened)
 
     def predicted(self, linear: Floats) -> Floats:

@@ -32,7 +32,7 @@ class ReconstructionError:
     Parameters
     ----------
     n_entries : float
-        How many entries of a row count on average: the mean over rows is then the mean over entries.
+        How many entries of a sample count on average: the mean over samples is then the mean over entries.
     """
 
     def __init__(self, n_entries: float):
@@ -69,15 +69,15 @@ class SquaredError(NumberLoss):
 
 @dataclass(frozen=True)
 class Huber(SquaredError):
-    """Squared error up to a distance, and straight from there on, so that far-off rows pull no harder than near ones.
+    """Squared error up to a distance, and linear beyond it, so that outliers have a bounded influence.
 
     The loss is r² for |r| ≤ δ and δ (2 |r| − δ) beyond, summed over outputs.
 
     Parameters
     ----------
     delta : float, default=1.35
-        The distance, in standard deviations of y, told from the median distance of y to its median: far-off rows do not
-        stretch them. Where the features explain most of y, residuals are small and so should δ be.
+        The distance, in robust standard deviations of y (from the median distance of y to its median), which outliers do not
+        increase. Where the features explain most of y, residuals are small and so should δ be.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class NumberLoss:
         return self
 
     def screened(self, target: Floats) -> Floats:
-        """Return, from an expanded target, what columns of X are held against to see whether they have an effect."""
+        """Return, from an expanded target, the target for the screening of columns of X."""
         return target[:, :: self.width]
 
     def predicted(self, linear: Floats) -> Floats:
@@ -103,18 +103,18 @@ class NumberLoss:
 
 
 class ClassLoss:
-    """A loss for classification: it knows how classes look to the network."""
+    """A loss for classification: it knows how classes are encoded for the network."""
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses and their derivatives."""
         raise NotImplementedError
 
     def coding(self, classes: NDArray[Any]) -> Coding:
-        """Say how classes look to the network: one logit for two, one each for more."""
+        """Return the encoding of classes: one logit for two, one each for more."""
         return Pair() if len(classes) == 2 else OneHot(len(classes))
 
     def labels(self, dtype: np.dtype) -> Coding:
-        """Say how a table of 0/1 labels looks to the network: one logit each."""
+        """Return the encoding of a table of 0/1 labels: one logit each."""
         return Labels(dtype)
 
     def over(self, coding: Coding, target: Floats) -> Loss:

@@ -1,4 +1,4 @@
-"""How survival times look to the network."""
+"""How survival times are encoded for the network."""
 
 from __future__ import annotations
 

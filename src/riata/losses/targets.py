@@ -1,4 +1,4 @@
-"""How y looks to the network: learnt from the training samples once, applied to all others."""
+"""How y is encoded for the network: learnt from the training samples once, applied to all others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Target(Protocol):
         """How many outputs of the network, after those that depend on X, are the same for all samples."""
 
     def encode(self, y: Any) -> Floats:
-        """Check y of other samples and return it as the network sees it, (n, o)."""
+        """Check y of other samples and return it encoded for the network, (n, o)."""
 
     def weighted(self, target: Floats, weights: Floats) -> Floats:
         """Multiply the weights of classes into those of samples."""
@@ -49,7 +49,7 @@ class Target(Protocol):
         """Return labels of samples that belong together when samples are split, or None."""
 
     def screened(self, target: Floats, weights: Floats) -> Floats | None:
-        """Return the target as the screening of columns sees it, (n, ·); None for no screening."""
+        """Return the target for the screening of columns, (n, ·); None for no screening."""
 
     def n_informative(self, target: Floats) -> tuple[int, int]:
         """Return how many samples count where all columns are expanded, and where one with a clear effect is."""
@@ -215,7 +215,7 @@ class Reconstruction:
 
     n_constants: ClassVar[int] = 0
     n_features: int
-    iters_factor: int = 4  # features that stay have to take over from one that leaves for all outputs at once
+    iters_factor: int = 4  # features left have to take over from one that leaves for all outputs at once
 
     def encode(self, y: Any) -> Floats:
         """Return the columns."""

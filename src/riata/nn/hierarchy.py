@@ -22,7 +22,7 @@ class Hierarchy:
     """A pair of weights: units may use the second part only as far as the first allows.
 
     A unit is whatever lies along ``dim`` of the weights: an input of a linear layer, a filter of a convolution, a unit of a
-    bottleneck. Its *skip* weights lead straight to the output; its *first* weights lead into the layers that follow. The
+    bottleneck. Its *skip* weights connect it with the output; its *first* weights connect it with the next layers. The
     penalty λ ‖skip_j‖ removes units, and ‖first_j‖∞ ≤ M ‖skip_j‖ sets the first weights of a removed unit to zero as well.
 
     Parameters
@@ -79,12 +79,12 @@ class Hierarchy:
 
     @property
     def skip(self) -> list[nn.Parameter]:
-        """The weights that lead straight to the output."""
+        """The weights that connect units with the output."""
         return [_weight(part) for part in self._parts["skip"]]
 
     @property
     def first(self) -> list[nn.Parameter]:
-        """The weights that lead into the layers that follow."""
+        """The weights that connect units with the next layers."""
         return [_weight(part) for part in self._parts["first"]]
 
     @property

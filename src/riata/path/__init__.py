@@ -1,1 +1,1 @@
-"""The path: its points, the λ to visit, the loop along them, selection rules, and refits."""
+"""The path: its points, the grid of λ, the path solver, selection rules, and refits."""

@@ -1,4 +1,4 @@
-"""The λ to visit."""
+"""The grid of λ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEW = 25  # one in so many features may leave in one stride
 
 @dataclass(frozen=True)
 class Grid:
-    """The λ to visit after the dense model.
+    """The grid of λ after the dense model.
 
     Either ``seq``, or from ``start`` (None: somewhat below the first λ that removes a feature) by ``multiplier`` until no
     feature is left.

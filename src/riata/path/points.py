@@ -33,15 +33,15 @@ class Point:
         Their number.
     loss, val_loss : float
         Mean training and validation loss, on the scale the network was trained on (for regression with
-        preprocessing that of the standardised target). ``val_loss`` is NaN without validation rows.
+        preprocessing that of the standardised target). ``val_loss`` is NaN without validation samples.
     val_loss_se : float
         Standard error of ``val_loss``.
     penalty, objective : float
         All other terms of what is minimised, and the sum of ``loss`` and ``penalty``.
     n_iters : int
-        Passes over the training rows that were spent here.
+        Iterations (epochs) at this λ.
     best_iter : int
-        The pass after which the weights that were kept had been reached.
+        The iteration after which the weights that were kept had been reached.
     """
 
     lambda_: float
@@ -54,7 +54,7 @@ class Point:
     objective: float
     n_iters: int
     weights: SparseWeights
-    val_losses: Floats | None = None  # one per validation row
+    val_losses: Floats | None = None  # one per validation sample
     best_iter: int = 0
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ class Path(Sequence[Point]):
     multiplier : float
         Smallest ratio of one λ to the last where the grid was found automatically.
     val_weights : array or None
-        Weight of each validation row, summing to 1, in the order of ``Point.val_losses``.
+        Weight of each validation sample, summing to 1, in the order of ``Point.val_losses``.
     visited : array
-        Every λ after the dense model on the way, those whose points were not kept among them. Given as ``lambda_seq`` it
-        leads another fit the same way.
+        Every λ solved after the dense model, also those whose points were not kept. As ``lambda_seq`` it gives another fit the
+        same grid.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Path(Sequence[Point]):
         return pd.DataFrame({name: [getattr(p, name) for p in self.points] for name in columns})
 
     def skip_norms(self) -> Floats:
-        """Norm of each feature's skip row at every point, (points, d); zero where it is out."""
+        """Norm of each feature's skip weights at every point, (points, d); zero where it is out."""
         norms = np.zeros((len(self), len(self.points[0].selected)))
         for norm, point in zip(norms, self.points, strict=True):
             np.add.at(norm, point.weights.features, np.square(point.weights.skip, dtype=np.float64).sum(axis=1))

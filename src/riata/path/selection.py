@@ -202,8 +202,8 @@ def nearest(path: Path, n_features: float, too_few: float, lambda_: float) -> in
 def elbow(path: Path) -> int:
     """Position of the point farthest below the straight line from the densest to the emptiest, losses against numbers.
 
-    Losses are those of validation rows, where there are any, and where all are positive their logarithms: a unit is worth what
-    it takes away of what the others leave. Of points with the same number the one with the lowest counts.
+    Losses are those of validation samples, where there are any, and where all are positive their logarithms: a unit is worth
+    what it takes away of what the others leave. Of points with the same number the one with the lowest counts.
     """
     losses = np.array([point.loss if np.isnan(point.val_loss) else point.val_loss for point in path])
     losses = np.log(losses) if (losses > 0).all() else losses
@@ -218,7 +218,7 @@ def elbow(path: Path) -> int:
 def _val_losses(path: Path) -> Floats:
     losses = np.array([point.val_loss for point in path])
     if np.isnan(losses).all():
-        raise ValueError("without validation rows a point is chosen by n_features or lambda_, not by validation loss")
+        raise ValueError("without validation rows a point is selected by n_features or lambda_, not by validation loss")
     return losses
 
 

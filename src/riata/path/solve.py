@@ -45,7 +45,7 @@ def solve_path(
     weights : Weights
         Where the dense model starts from.
     grid : Grid
-        The λ to visit.
+        The grid of λ.
     dense, sparse : Stopping
         When to leave the dense model and every other point.
     until : int

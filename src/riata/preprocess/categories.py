@@ -14,7 +14,7 @@ from riata.preprocess import marginal
 
 __all__ = ["Categories", "as_frame", "holds_text", "learn"]
 
-FEWEST = 2  # rows of a level; levels with fewer share one code
+FEWEST = 2  # samples of a level; levels with fewer share one code
 _TEXT = ("String", "Utf8", "Categorical", "Enum", "Object", "Boolean")  # dtypes of polars
 _NO_LEVELS = ("integer", "floating", "mixed-integer-float", "decimal", "complex", "empty")  # objects that are numbers
 _DATES = ("date", "time", "period", "interval")
@@ -65,7 +65,7 @@ def as_frame(X: Any) -> pd.DataFrame:
 
 
 def learn(X: Any, which: Any, sample_weight: Any = None) -> Categories | None:
-    """Find the columns of categories, and learn their levels from the rows with a weight; None without any."""
+    """Find the columns of categories, and learn their levels from the samples with a weight; None without any."""
     if which is None or (isinstance(which, str) and which == "from_dtype" and not _may_hold_text(X)):
         return None
     if np.ndim(X) != 2 or not hasattr(X, "shape"):
@@ -100,7 +100,7 @@ def holds_text(column: pd.Series) -> bool:
 
 
 def _counts(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Return how often each row counts; weights that are no counts only say how much a row matters."""
+    """Return how often each sample counts; weights that are no counts only say how much a sample matters."""
     weights = check.sample_weight(sample_weight, n)
     counts = marginal.as_counts(weights)
     return (weights > 0).astype(np.float64) if counts is None else counts

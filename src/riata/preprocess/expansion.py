@@ -3,7 +3,7 @@
 A heavy-tailed column x becomes arcsinh((x − median) / unit), so that far-off values do not drown the others.
 
 A column may be expanded into piecewise-linear pieces between its quantiles, so that an effect that rises and falls has a main
-effect to be seen by. Between two neighbouring knots a piece rises from 0 to 1; before and after it is flat, except that the
+effect. Between two neighbouring knots a piece rises from 0 to 1; before and after it is flat, except that the
 first and the last go on as they are. A linear function of the pieces is any continuous function of the column with its
 kinks at the knots.
 
@@ -137,7 +137,7 @@ def learn(
     """Learn how to expand each column into so many pieces, with knots at its weighted quantiles.
 
     Few distinct values give fewer pieces. A column with a number of levels, others than 0, holds their codes. With ``tame``
-    heavy-tailed columns are bent first; with ``mark_missing`` a column that has missing values gets a mark of them.
+    heavy-tailed columns are transformed first; with ``mark_missing`` a column that has missing values gets a mark of them.
     """
     if not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]

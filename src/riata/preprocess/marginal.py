@@ -15,7 +15,7 @@ _BINS = 8  # of a column, between which the mean of the target is compared
 _NONLINEAR = 1 / 10  # an effect is nonlinear if a straight line explains less than this share of it
 _ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
 _BLOCK = 256  # columns judged at a time
-_REPEATS = 10  # times a row may count on average, up to which weights are taken for counts of rows
+_REPEATS = 10  # times a sample may count on average, up to which weights are taken for counts of samples
 _WHOLE = 1e-6  # relative rounding of a whole number, also of weights in single precision
 
 
@@ -35,7 +35,7 @@ def as_counts(weights: Floats) -> Floats | None:
     """
     relative = weights / weights.max()
     lightest, n = relative[relative > 0].min(), np.count_nonzero(relative)
-    for count in range(1, _REPEATS + 1):  # of the lightest row, which counts no more than the average one
+    for count in range(1, _REPEATS + 1):  # of the lightest sample, which counts no more than the average one
         if relative.sum() * count > _REPEATS * n * lightest:
             return None
         counts = relative / lightest * count
@@ -46,7 +46,7 @@ def as_counts(weights: Floats) -> Floats | None:
 
 
 def effective(weights: Floats) -> Floats:
-    """Scale weights to sum to the number of rows they stand for: their sum as counts, or else Kish's (Σw)² / Σw²."""
+    """Scale weights to sum to the number of samples they stand for: their sum as counts, or else Kish's (Σw)² / Σw²."""
     counts = as_counts(weights)
     if counts is not None:
         return counts
@@ -61,8 +61,8 @@ def measure(
     """Compare, for every column, the means of the target, (n, o), in eight bins of the column, and fit a line.
 
     The bins say how much of the variance of the target the column explains, the line how much of that is straight. By
-    chance about one column of a table is taken for a nonlinear one with an effect. Weights sum to the number of rows they stand
-    for (:func:`effective`). A column of codes, with more than two levels, is compared between its levels.
+    chance about one column of a table is taken for a nonlinear one with an effect. Weights sum to the number of samples they
+    stand for (:func:`effective`). A column of codes, with more than two levels, is compared between its levels.
     """
     n = float(weights.sum())
     share = weights / weights.sum()
@@ -147,7 +147,7 @@ def _chance(explained: Floats, total: Floats, n_means: NDArray[np.int64], n: flo
 def _centred(table: Floats, share: Floats) -> Floats:
     """Take off the mean and the unit of each column: in any unit, squares neither overflow nor vanish.
 
-    What is left of a constant column is rounding, which would look like an effect.
+    What is left of a constant column is rounding, which would pass for an effect.
     """
     largest = np.abs(table).max(axis=0)
     table = np.ldexp(table, -np.frexp(largest)[1] - 1)  # exact

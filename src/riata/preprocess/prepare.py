@@ -107,7 +107,7 @@ def prepare(
     options : ColumnOptions
         How to.
     screened : array of shape (n_fit, ·), optional
-        The target of the training samples as screening is to see it; None: no screening.
+        The target of the training samples for screening; None: no screening.
     categories : Categories, optional
         How X was encoded.
     costs, ids : array of shape (n_features,)

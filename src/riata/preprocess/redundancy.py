@@ -27,7 +27,7 @@ def alternatives(
     Parameters
     ----------
     inputs : array of shape (n_samples, n_columns)
-        What the network sees of the features.
+        The inputs of the network.
     embedding, scale
         How features became inputs. Those of a number add up to it; those of categories are predicted one by one.
     selected : bool array of shape (n_features,)

@@ -12,7 +12,7 @@ __all__ = ["Samples", "merged"]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples to train on, then samples to validate on, with targets as the network sees them."""
+    """Samples to train on, then samples to validate on, with targets encoded for the network."""
 
     X: NDArray[np.floating]  # (n, d); NaN where a number is missing, codes of categories
     target: NDArray[np.float64]  # (n, o), not yet scaled

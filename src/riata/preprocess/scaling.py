@@ -1,4 +1,4 @@
-"""Centre and scale columns, with statistics of the weighted training rows."""
+"""Centre and scale columns, with statistics of the weighted training samples."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def learn(
     """Learn the weighted mean and standard deviation of each column, ignoring samples of weight zero and missing values.
 
     A column that is rarely different from its usual value has a tiny standard deviation, and dividing by it blows up the few
-    samples where it differs; so does an outlier that training has not seen. ``limit`` is how many standard deviations from
-    the mean a value may be; where columns are also reconstructed, the divisor is instead at least the share ``floor`` of the
-    largest distance from the mean.
+    samples where it differs; so does an outlier that is not in the training samples. ``limit`` is how many standard
+    deviations from the mean a value may be; where columns are also reconstructed, the divisor is instead at least the share
+    ``floor`` of the largest distance from the mean.
     """
     used = weights > 0
     w = weights[used] / weights[used].sum()

@@ -27,7 +27,7 @@ __all__ = ["Descent"]
 
 
 class Descent:
-    """The iterates of R networks, and the updates that lead from one to the next.
+    """The iterates of R networks, and the updates from one to the next.
 
     Parameters
     ----------

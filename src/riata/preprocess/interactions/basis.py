@@ -1,4 +1,4 @@
-"""What the tests of interactions see of a feature: a few bounded functions of its ranks, and bins."""
+"""What the tests of interactions use of a feature: a few bounded functions of its ranks, and bins."""
 
 from __future__ import annotations
 
