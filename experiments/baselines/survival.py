@@ -90,7 +90,7 @@ def _step_functions(model: Any, **arguments: Any) -> Callable[[NDArray, Floats],
     def survival(X: NDArray, times: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             values = model.predict_survival_function(X, return_array=True, **arguments)
-        values = np.nan_to_num(values, nan=0.0, posinf=0.0)  # Coxnet's hazards may overflow: nobody survives that
+        values = np.clip(np.nan_to_num(values, nan=0.0, posinf=0.0), 0, 1)  # Coxnet's hazards may overflow
         return at_times(model.unique_times_, values, times)
 
     return survival
