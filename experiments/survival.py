@@ -149,9 +149,9 @@ def _text() -> str:
         "are, the others standardised ones. `coxnet` is scikit-survival's lasso with the α of highest concordance over five "
         "folds; `forest` its random survival forest and `boosting` its boosted Cox model, 100 trees each; `lassonet` is the "
         "package's Cox model at the point of highest concordance on a fifth of the training samples, on gene expressions for "
-        "one split only. Gene expressions are those of the package SurvSet. Forests and boosted models with few columns were "
-        "not fitted. ± is the standard error over splits, seconds are those of one core; on gene "
-        "expressions those of riata's models are of another machine."
+        "one split of two sets only. Gene expressions are those of the package SurvSet. Forests and boosted models with few "
+        "columns were not fitted. ± is the standard error over splits, seconds are those of one core; on gene expressions "
+        "those of riata's models are of another machine."
     )
 
 
