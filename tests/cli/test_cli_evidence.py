@@ -223,7 +223,7 @@ def test_where_nothing_is_found_there_is_advice(tmp_path):
     result = select(file, tmp_path / "out", "--fdr", 0.1, "--stability", "--max-false", 0.2)
     assert result.exit_code == 0, result.stderr
     assert "note: nothing is selected at --fdr 0.1" in result.stderr
-    assert "raise --max-false, or look at stability.csv" in result.stderr
+    assert "raise --max-false, or inspect stability.csv" in result.stderr
     assert "Stability: 0 of 10 columns" in result.stdout and "Knockoffs: 0 of 10 columns" in result.stdout
     assert "These " not in result.stdout
     summary = summary_of(tmp_path / "out")
