@@ -463,3 +463,13 @@ def test_a_dense_model_that_was_hardly_trained_is_no_start_of_a_refit():
     assert model.path_[0].best_iter < 5
     plan = model._solved.refit.plan(model.path_[len(model.path_) // 2], "warm")
     assert plan.start == 0
+
+
+def test_columns_are_expanded_by_the_number_of_events():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    time, event = rng.exponential(np.exp(-2 * np.abs(X[:, 0]))), rng.random(1000) < 0.5
+    model = cox(select="auto").fit(X, np.column_stack([time, event]))
+    pieces = model._solved.preprocessing.expansion.n_pieces
+    n_events = int(model._solved.refit.solver.problem.target[: model._solved.refit.solver.problem.n_fit, 2].sum())
+    assert pieces.tolist() == [n_events // 3 // 50, 1, 1, 1]  # as numbers, all columns would have six
