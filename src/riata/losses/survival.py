@@ -48,9 +48,8 @@ class Survival:
         """Return entry, time, event, stratum and subject, (n, 5)."""
         target = check.survival(y).copy()
         if self.ties == "efron" and (target[:, SUBJECT] < 0).all():
-            target[:, SUBJECT] = -1 - np.arange(
-                len(target)
-            )  # equal samples are ties: they are not one of twice the weight
+            # Equal samples are ties: they are not one of twice the weight, and stay apart.
+            target[:, SUBJECT] = -1 - np.arange(len(target))
         return target
 
     def weighted(self, target: Floats, weights: Floats) -> Floats:

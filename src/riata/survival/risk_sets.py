@@ -41,7 +41,6 @@ class RiskSets:
         key = stratum * unit - time
         self._order = torch.argsort(key, stable=True)
         key, entry, stratum = key[self._order], entry[self._order], stratum[self._order]
-        self._key, self._end_of_stratum = key, stratum * unit
         position = torch.arange(len(key), device=key.device)
         self._first = torch.searchsorted(key, key)  # of the samples of the same stratum and time
         self._last = torch.searchsorted(key, key, right=True) - 1
