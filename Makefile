@@ -9,9 +9,10 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The build backend is installed first, so that its version is pinned too: constraints do not reach an isolated build.
+# setuptools builds autograd-gamma, which lifelines needs and which has no wheel; that of an older Python cannot.
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) hatchling editables
+	$(PIP) hatchling editables setuptools
 	$(PIP) --no-build-isolation --editable '.[all,test,lint]'
 	@touch $@
 
