@@ -15,6 +15,7 @@ from riata.estimators import (
     LassoNetRegressorCV,
     Training,
 )
+from riata.estimators.stored import load
 from riata.evidence import (
     KnockoffSelector,
     StabilitySelector,
@@ -27,6 +28,7 @@ from riata.files import read_table
 from riata.jobs import ReplicaError
 from riata.path.points import Path, Point
 from riata.prox import hier_prox
+from riata.storage import ModelFileError
 
 __all__ = [
     "KnockoffSelector",
@@ -39,6 +41,7 @@ __all__ = [
     "LassoNetIntervalRegressor",
     "LassoNetRegressor",
     "LassoNetRegressorCV",
+    "ModelFileError",
     "Path",
     "Point",
     "ReplicaError",
@@ -48,6 +51,7 @@ __all__ = [
     "feature_effects",
     "hier_prox",
     "holdout_p_values",
+    "load",
     "losses",
     "permutation_importance",
     "read_table",

@@ -22,6 +22,7 @@ from rich.text import Text
 import riata
 from riata.files import TableError
 from riata.jobs import ReplicaError
+from riata.storage import write_whole
 
 SHOWN = 15  # rows of a printed table; the files hold all
 
@@ -108,17 +109,7 @@ def make_folder(path: Path) -> None:
 
 def write(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write all files under temporary names, then rename them, so that none is ever incomplete."""
-    drafts = {name: folder / f".{name}-{os.getpid()}.tmp" for name in contents}
     try:
-        for name, data in contents.items():
-            with drafts[name].open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        for name, draft in drafts.items():
-            draft.replace(folder / name)
+        write_whole(folder, contents)
     except OSError as error:
         raise TableError(f"cannot write to {folder}: {error.strerror}") from None
-    finally:
-        for draft in drafts.values():
-            draft.unlink(missing_ok=True)

@@ -155,8 +155,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _finished(self, point: Point) -> Point:
         if not self._solved.knows(point, self.refit):
             warnings.warn(
-                f"the point with {point.n_selected} features was not asked for before the model was pickled, and a "
-                "pickle does not hold the training samples: it is the penalised network, not refitted",
+                f"the point with {point.n_selected} features was not asked for before the model was pickled or saved, "
+                "without the training samples: it is the penalised network, not refitted",
                 UserWarning,
                 stacklevel=3,
             )
@@ -184,7 +184,9 @@ class BaseLassoNet(ColumnSelector, PathModel):
         check_is_fitted(self, "point_")
         solved = self._solved
         if solved.refit is None:
-            raise AttributeError("alternatives_ needs the training samples, which a pickled model does not hold")
+            raise AttributeError(
+                "alternatives_ needs the training samples, which a pickled or loaded model does not hold"
+            )
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
         problem, learnt = solved.refit.solver.problem, solved.preprocessing
         inputs = problem.X[: problem.n_fit].cpu().numpy()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self, cast
 
 import numpy as np
@@ -24,7 +23,7 @@ from riata.survival.baseline import Baseline, breslow
 from riata.survival.concordance import concordance
 from riata.survival.step_function import StepFunction
 
-__all__ = ["LassoNetCoxRegressor", "most_features"]
+__all__ = ["Baselines", "LassoNetCoxRegressor", "most_features"]
 
 Floats = NDArray[np.float64]
 _EVENTS_PER_FEATURE = 5  # Vittinghoff and McCulloch (2007)
@@ -164,11 +163,11 @@ class LassoNetCoxRegressor(Supervised):
         """What ``score`` returns."""
         return "concordance"
 
-    def load(self, point: Point) -> Self:
-        """Move the fitted model to a point of its path."""
-        super().load(point)
-        self._baseline = _BaselineAt(self._solved, point, 1 if self._strata is None else len(self._strata))
-        return self
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "point_"):
+            self._baselines.at(self.point_)  # estimated while the training samples are there
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     # Steps of fit.
 
@@ -199,6 +198,10 @@ class LassoNetCoxRegressor(Supervised):
         n_events = int(solved.refit.solver.problem.target[:, EVENT].sum())
         return solved.path[selection.best_of_few(solved.path, most_features(n_events))]
 
+    def _store(self, solved: Solved, point: Point) -> Self:
+        self._baselines = Baselines(solved, 1 if self._strata is None else len(self._strata))
+        return super()._store(solved, point)
+
     def _labels(self, y: Any) -> tuple[Any, Any]:
         target = Survival(self.ties)
         return target.strata(y), target.subjects(y)
@@ -212,7 +215,7 @@ class LassoNetCoxRegressor(Supervised):
 
     def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
         log_hazard = self._output(X)[:, 0]
-        return self._baseline.known.cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
+        return self._baselines.at(self.point_).cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
 
     def _codes(self, strata: ArrayLike | None, n: int) -> NDArray[np.int64]:
         labels = self.strata_
@@ -232,23 +235,30 @@ class LassoNetCoxRegressor(Supervised):
         return codes
 
 
-class _BaselineAt:
-    """The baseline hazard of a point, estimated when it is first asked for.
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    """The baseline hazards of the points of a path, each estimated when it is first asked for.
 
-    A prediction asks for it, and so does a pickle, which does not hold the training samples; a copy does not.
+    A pickle, which does not hold the training samples, has those of the points that were refitted, and of the one it is at.
     """
 
-    def __init__(self, solved: Solved, point: Point, n_strata: int):
-        self._solved, self._point, self._n_strata = solved, point, n_strata
+    solved: Solved
+    n_strata: int
+    known: dict[tuple[float, bool], Baseline] = field(default_factory=dict)  # by λ, and whether it is after a refit
 
-    @cached_property
-    def known(self) -> Baseline:
-        """The estimate from the samples that the point was trained on."""
-        refit = self._solved.refit
+    def at(self, point: Point) -> Baseline:
+        """Return the estimate from the samples that a point was trained on."""
+        key = point.lambda_, self.solved.is_refitted(point)
+        if key not in self.known:
+            self.known[key] = self._estimate(point)
+        return self.known[key]
+
+    def _estimate(self, point: Point) -> Baseline:
+        refit = self.solved.refit
         if refit is None:
             raise ValueError(
-                "the baseline hazard of this point needs the training samples, which a pickled model does not hold: move "
-                "to the point before you pickle"
+                "the baseline hazard of this point needs the training samples, which a pickled or loaded model does not hold: "
+                "move to the point before you pickle or save"
             )
         problem = refit.solver.problem
         weights = problem.weights if refit.all_weights is None else refit.all_weights
@@ -256,19 +266,20 @@ class _BaselineAt:
         inputs = problem.X[:n].cpu().numpy().astype(np.float64)
         return breslow(
             problem.target[:n].cpu().numpy().astype(np.float64),
-            cast(Ranks, self._solved.target_scaling).times,
+            cast(Ranks, self.solved.target_scaling).times,
             weights[0].cpu().numpy().astype(np.float64),
-            self._solved.output_on_inputs(self._point.weights, inputs)[:, 0],
-            self._n_strata,
+            self.solved.output_on_inputs(point.weights, inputs)[:, 0],
+            self.n_strata,
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._solved.refit is not None:
-            self.known  # noqa: B018 — estimated while the training samples are there
+        if self.solved.refit is not None:
+            for point in self.solved.refitted_points:
+                self.at(point)
         return vars(self)
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return self  # nothing in it changes
+        return self  # what is known of a point does not change
 
 
 def most_features(n_events: int) -> int:

@@ -209,6 +209,15 @@ class Solved:
         """Return whether a point can be used as ``how`` asks for: a pickle cannot refit points that were never asked for."""
         return not how or not point.n_selected or self.refit is not None or point.lambda_ in self._refitted
 
+    def is_refitted(self, point: Point) -> bool:
+        """Return whether a point is one after a refit, rather than one of the path."""
+        return self._refitted.get(point.lambda_) is point
+
+    @property
+    def refitted_points(self) -> list[Point]:
+        """The points after a refit that were asked for."""
+        return list(self._refitted.values())
+
     def finished(self, point: Point, how: str | bool) -> Point:
         """Return a point as it is used: refitted on all samples."""
         if not how or not point.n_selected or not self.knows(point, how):

@@ -153,9 +153,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             table, known & np.isnan(held_out), held_out, training.dtype, training.torch_device()
         )
         self._empty = ~known.any(axis=0)
-        self.indicator_ = None
-        if self.add_indicator:
-            self.indicator_ = MissingIndicator(error_on_new=False).fit(np.where(known, 0.0, np.nan))
+        self._gappy = (~known).any(axis=0) if self.add_indicator else None
         return gaps
 
     def _solve(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int]) -> Point:
@@ -240,6 +238,14 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         names = super().get_feature_names_out(input_features)
         more = [] if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
         return np.concatenate([names[self._kept()], np.asarray(more, dtype=object)])
+
+    @property
+    def indicator_(self) -> MissingIndicator | None:
+        """What ``add_indicator`` adds."""
+        if self._gappy is None:
+            return None
+        gaps = np.where(self._gappy, np.nan, 0.0)[None]  # a sample with a gap in each of these columns
+        return MissingIndicator(error_on_new=False).fit(gaps)
 
     @property
     def history_(self) -> pd.DataFrame:

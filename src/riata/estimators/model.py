@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -107,6 +108,21 @@ class PathModel(_Fitted, BaseEstimator):
         point = self._finished(self.path_[index]) if refit else self.path_[index]
         shared = {id(self.path_): self.path_}  # points are frozen; all else is the copy's own
         return copy.deepcopy(self, shared).load(point)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, from which :func:`riata.load` reads it.
+
+        The file, by custom ``.riata``, holds the path and everything that predictions need, but no samples and no code. A loaded
+        model predicts the same, to the bit.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; one that was there before is replaced.
+        """
+        from riata.estimators.stored import save  # which imports all estimators
+
+        save(self, path)
 
     def _finished(self, point: Point) -> Point:
         """Return a point as it predicts."""

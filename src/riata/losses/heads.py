@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Side(Scaling):
+class SideBySide(Scaling):
     """The scalings of several blocks of columns, side by side."""
 
     parts: tuple[Scaling, ...]
@@ -69,7 +69,7 @@ class Heads(NumberLoss):
         """Scale each column as its loss does."""
         parts = tuple(loss.scaled(target[:, own], weights, standardize) for loss, own in self._heads())
         center, scale = (np.concatenate([getattr(part, name) for part in parts]) for name in ("center", "scale"))
-        return _Side(center, scale, parts)
+        return SideBySide(center, scale, parts)
 
     def tuned(self, target: Floats) -> NumberLoss:
         """Tune each loss to its column."""

@@ -24,7 +24,7 @@ _LARGEST = 700.0  # linear predictors of float64 whose exp is a positive finite 
 
 
 @dataclass(frozen=True, eq=False)
-class _Relative(Scaling):
+class Relative(Scaling):
     """A target in multiples of its mean, whose logarithm is the ``center`` of linear predictors."""
 
     unit: Floats
@@ -62,7 +62,7 @@ class Rate(NumberLoss):
         mean = np.average(target, axis=0, weights=weights)
         if (mean == 0).any():
             raise ValueError(f"{self} has nothing to learn from: y is 0 in every row to train on")
-        return _Relative(np.log(mean), np.ones(len(mean)), mean) if standardize else scaling.identity(len(mean))
+        return Relative(np.log(mean), np.ones(len(mean)), mean) if standardize else scaling.identity(len(mean))
 
     def predicted(self, linear: Floats) -> Floats:
         """Return exp(linear)."""
