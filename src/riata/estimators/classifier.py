@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check
@@ -90,19 +91,28 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return class probabilities, in the order of ``classes_``; for a table of labels, that of each label."""
-        scores = self.decision_function(X)
-        return self._target.coding.probability(scores)
+        return self._probability_of(self._output(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each sample; for a table of labels, those that are more probable than not."""
-        scores = self.decision_function(X)
-        coding = self._target.coding
-        decided = coding.decide(scores)
-        return decided if coding.many else self.classes_[decided]
+        return self._prediction_of(self._output(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of samples whose class, or whose labels without exception, are predicted."""
-        return float(super().score(X, self._plain_target(y), sample_weight))
+        return self._score_of(self._output(X), y, sample_weight)
+
+    def _probability_of(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        coding = self._target.coding
+        return coding.probability(coding.scores(output))
+
+    def _prediction_of(self, output: NDArray[np.float64]) -> NDArray[Any]:
+        coding = self._target.coding
+        decided = coding.decide(coding.scores(output))
+        return decided if coding.many else self.classes_[decided]
+
+    def _score_of(self, output: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
+        truth = self._plain_target(y)
+        return float(accuracy_score(truth, self._prediction_of(output), sample_weight=sample_weight))
 
     @property
     def coef_(self) -> NDArray[np.float64]:

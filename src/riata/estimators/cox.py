@@ -132,7 +132,10 @@ class LassoNetCoxRegressor(Supervised):
         Harrell's index, with half a pair for equal risks; 0.5 for random risks. Samples are compared within strata, and while
         both are under observation.
         """
-        target, risk = check.survival(y), self.predict(X)
+        return self._score_of(self._output(X), y, sample_weight)
+
+    def _score_of(self, output: Floats, y: Any, sample_weight: Any) -> float:
+        target, risk = check.survival(y), output[:, 0]
         check_consistent_length(risk, target)
         return concordance(target, risk, check.sample_weight(sample_weight, len(risk)))
 

@@ -112,7 +112,10 @@ class LassoNetIntervalRegressor(Supervised):
 
         In another unit of time the density of an exact time is another number, so compare scores on the same y only.
         """
-        location = self._location(X)
+        return self._score_of(self._output(X), y, sample_weight)
+
+    def _score_of(self, output: Floats, y: Any, sample_weight: Any) -> float:
+        location = output[:, 0]
         learnt, weights = cast(Intervals, self._solved.target), check.sample_weight(sample_weight, len(location))
         target = learnt.encode(y)
         check_consistent_length(location, target)

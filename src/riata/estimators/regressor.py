@@ -72,9 +72,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted target: 1-D if the target was and the loss has one output for it."""
-        linear = self._output(X)
-        predicted = self._target.loss.predicted(linear)
-        return predicted[:, 0] if self._flat(predicted.shape[1]) else predicted
+        return self._prediction_of(self._output(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of the loss around a constant that is explained: 1 at best, 0 for a constant.
@@ -84,10 +82,16 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         (:func:`sklearn.metrics.d2_tweedie_score`). A function, and a list of losses, have no such share: there it is minus the
         mean loss on the scale of training, with kinks as they are and Huber's ``delta`` in plain standard deviations.
         """
-        linear = self._output(X)
+        return self._score_of(self._output(X), y, sample_weight)
+
+    def _prediction_of(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        predicted = self._target.loss.predicted(output)
+        return predicted[:, 0] if self._flat(predicted.shape[1]) else predicted
+
+    def _score_of(self, output: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
         weights = None if sample_weight is None else np.asarray(sample_weight)
         target = self._target.columns(self._plain_target(y))
-        return self._target.loss.score(target, linear, self._solved.target_scaling, weights)
+        return self._target.loss.score(target, output, self._solved.target_scaling, weights)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

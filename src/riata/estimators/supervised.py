@@ -74,6 +74,10 @@ class Supervised(BaseLassoNet):
         """What ``score`` returns."""
         raise NotImplementedError
 
+    def _score_of(self, output: Any, y: Any, sample_weight: Any) -> float:
+        """Return the score of outputs of the model, (n, o)."""
+        raise NotImplementedError
+
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
         return y
