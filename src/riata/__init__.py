@@ -28,6 +28,7 @@ from riata.files import read_table
 from riata.jobs import ReplicaError
 from riata.path.points import Path, Point
 from riata.prox import hier_prox
+from riata.report import Report
 from riata.storage import ModelFileError
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Path",
     "Point",
     "ReplicaError",
+    "Report",
     "StabilitySelector",
     "Training",
     "effect_curve",

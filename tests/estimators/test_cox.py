@@ -242,7 +242,9 @@ def test_survival_functions_survive_pickling(strata):
         np.testing.assert_array_equal(getattr(again, method)(X, labels, return_array=True), expected)
     assert again.score(X, y) == model.score(X, y)
     other = again.load(again.path_[0])
-    with pytest.raises(ValueError, match="a pickled or loaded model does not hold: move to the point before you pickle"):
+    with pytest.raises(
+        ValueError, match="a pickled or loaded model does not hold: move to the point before you pickle"
+    ):
         other.predict_survival_function(X, labels)
 
 

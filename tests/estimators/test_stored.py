@@ -216,9 +216,9 @@ def test_a_disk_that_is_full_leaves_the_former_file_as_it_was(model, tmp_path, m
 
 
 def test_a_folder_that_does_not_exist_and_a_file_that_does_not_are_named(model, tmp_path):
-    with pytest.raises(ModelFileError, match="cannot write .*nowhere"):
+    with pytest.raises(ModelFileError, match=r"cannot write .*nowhere"):
         model.save(tmp_path / "nowhere" / "model.riata")
-    with pytest.raises(ModelFileError, match="cannot read .*nothing.riata: No such file"):
+    with pytest.raises(ModelFileError, match=r"cannot read .*nothing.riata: No such file"):
         riata.load(tmp_path / "nothing.riata")
 
 

@@ -100,12 +100,17 @@ class LassoNetIntervalRegressor(Supervised):
         return_array : bool, default=False
             Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
         """
-        location, scale, times = self._location(X), self.scale_, self.unique_times_
+        output, times = self._output(X), self.unique_times_
         if return_array:
-            return survival(times, location[:, None], scale, self.distribution)
+            return self._survival_of(output, times)
+        location, scale = output[:, 0], self.scale_
         functions = np.empty(len(location), dtype=object)
         functions[:] = [SurvivalCurve(times, float(each), scale, self.distribution) for each in location]
         return functions
+
+    def _survival_of(self, output: Floats, times: Floats) -> Floats:
+        """Return the probabilities that times are later than some, (n, times)."""
+        return survival(times, output[:, :1], self.scale_, self.distribution)
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean logarithm of the likelihood: of the density of exact times, and of the probability of intervals.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -13,6 +13,9 @@ from riata.path.points import Path
 from riata.preprocess import categories
 from riata.preprocess.categories import Categories
 from riata.preprocess.prepare import ColumnOptions
+
+if TYPE_CHECKING:
+    from riata.report import Report
 
 __all__ = ["Supervised"]
 
@@ -68,6 +71,62 @@ class Supervised(BaseLassoNet):
     ) -> Path:
         """Fit, and return the path; :meth:`load` moves the model to any of its points."""
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
+
+    def report(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        title: str = "",
+        image_shape: tuple[int, int] | None = None,
+        stability: Any = None,
+        knockoffs: Any = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> Report:
+        """Return a report of the selection, with the path, scores and effects on samples that the model was not fitted on.
+
+        It evaluates up to 40 points of the path, each refitted as by :meth:`at`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that the model was not fitted on; for others scores and importances are too large.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their target, as for ``fit``.
+        title : str, optional
+            At the top of the report.
+        image_shape : tuple of two int, optional
+            Rows and columns, where the features are the pixels of an image, row by row.
+        stability : StabilitySelector, optional
+            Fitted on the same features: its frequencies and decisions become columns of the table.
+        knockoffs : KnockoffSelector, optional
+            The same.
+        n_jobs : int, optional
+            How many features to permute at once.
+        random_state : int, default=0
+            Seed of permutations, and of the samples that effects are computed from. The same seed gives the same report.
+
+        Returns
+        -------
+        Report
+            With ``save("report.html")``; in a notebook it is shown as the result of a cell.
+        """
+        from riata.report import About, Report, summarise  # a layer that knows all estimators
+
+        return Report(
+            summarise(
+                self,
+                X,
+                y,
+                about=About(title=title),
+                image_shape=image_shape,
+                stability=stability,
+                knockoffs=knockoffs,
+                n_jobs=n_jobs,
+                random_state=random_state,
+            )
+        )
 
     @property
     def score_name(self) -> str:

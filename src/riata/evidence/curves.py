@@ -15,7 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from riata.preprocess import categories
 
-__all__ = ["Curve", "brief", "effect_curve", "feature_effects"]
+__all__ = [
+    "Curve",
+    "brief",
+    "checked",
+    "described",
+    "effect_curve",
+    "feature_effects",
+    "grid",
+    "has_order",
+    "levels",
+    "output_names",
+    "position",
+    "predicted",
+    "subsample",
+    "with_value",
+]
 
 Floats = NDArray[np.float64]
 _MAX_REVERSAL = 0.15  # of the range of a curve that rises or falls
@@ -87,21 +102,21 @@ def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) 
     True
     """
     check_is_fitted(model)
-    frame = _subsample(_checked(model, X), random_state)
-    j = _position(frame, feature)
+    frame = checked(model, X)
+    frame = subsample(frame, random_state, max(20, min(500, 2**19 // max(frame.shape[1], 1))))
+    j = position(frame, feature)
     column: pd.Series = frame.iloc[:, j]
-    known = getattr(model, "_categories", None)  # of an estimator that was given categorical_features
-    ordered = not categories.holds_text(column) and (known is None or j not in known.columns)
-    values, shares = _grid(column) if ordered else _levels(column)
+    ordered = has_order(model, column, j)
+    values, shares = grid(column) if ordered else levels(column)
     samples = frame if hasattr(model, "feature_names_in_") or not isinstance(X, np.ndarray) else frame.to_numpy()
-    found = np.stack([_predicted(model, _with_value(samples, j, column, value)) for value in values])  # (m, n, o)
+    found = np.stack([predicted(model, with_value(samples, j, column, value)) for value in values])  # (m, n, o)
     return Curve(
         feature=str(frame.columns[j]),
         values=values,
         ordered=ordered,
         prediction=found.mean(axis=1),
         shares=shares,
-        outputs=_outputs(model, found.shape[2]),
+        outputs=output_names(model, found.shape[2]),
         mean_range=np.ptp(found, axis=0).mean(axis=0),
     )
 
@@ -145,18 +160,18 @@ def feature_effects(
     ['rises', 'falls']
     """
     check_is_fitted(model)
-    frame = _checked(model, X)
+    frame = checked(model, X)
     if features is None:
         mask = getattr(model, "selected_", None)
         features = list(frame.columns if mask is None else frame.columns[np.asarray(mask)])
-    rows = [_description(effect_curve(model, X, feature, random_state=random_state)) for feature in features]
+    rows = [described(effect_curve(model, X, feature, random_state=random_state)) for feature in features]
     return pd.DataFrame(rows, columns=["feature", "shape", "size", "towards", "text"])
 
 
 # ---- curves ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(model: Any, X: Any) -> pd.DataFrame:
+def checked(model: Any, X: Any) -> pd.DataFrame:
     """Return X as a data frame; it must have the columns that the model was fitted on."""
     frame = categories.as_frame(X)
     known = getattr(model, "n_features_in_", frame.shape[1])
@@ -168,7 +183,8 @@ def _checked(model: Any, X: Any) -> pd.DataFrame:
     return frame.set_axis(list(names), axis=1) if names is not None else frame
 
 
-def _position(frame: pd.DataFrame, feature: Any) -> int:
+def position(frame: pd.DataFrame, feature: Any) -> int:
+    """Return the position of a column that is given by name or by position."""
     if feature in frame.columns:
         return list(frame.columns).index(feature)
     if isinstance(feature, int | np.integer) and 0 <= feature < frame.shape[1]:
@@ -177,15 +193,20 @@ def _position(frame: pd.DataFrame, feature: Any) -> int:
     raise ValueError(f"no feature {feature!r}; X has {shown}{' …' if frame.shape[1] > 10 else ''}")
 
 
-def _subsample(frame: pd.DataFrame, random_state: Any) -> pd.DataFrame:
-    """Return at most 500 samples, and fewer, but at least 20, of a table with more than 2¹⁹ / 500 columns."""
-    n = max(20, min(500, 2**19 // max(frame.shape[1], 1)))
+def has_order(model: Any, column: pd.Series, j: int) -> bool:
+    """Return whether a column holds numbers or dates, for a model, rather than categories."""
+    known = getattr(model, "_categories", None)  # of an estimator that was given categorical_features
+    return not categories.holds_text(column) and (known is None or j not in known.columns)
+
+
+def subsample(frame: pd.DataFrame, random_state: Any, n: int) -> pd.DataFrame:
+    """Return at most so many of the samples."""
     if len(frame) <= n:
         return frame
     return frame.iloc[np.sort(check_random_state(random_state).choice(len(frame), n, replace=False))]
 
 
-def _grid(column: pd.Series, n_values: int = 11) -> tuple[NDArray[Any], Floats]:
+def grid(column: pd.Series, n_values: int = 11) -> tuple[NDArray[Any], Floats]:
     """Return quantiles of a column, from 5 % to 95 %, or all of its values where there are few."""
     known = column.dropna()
     if not len(known):
@@ -196,7 +217,7 @@ def _grid(column: pd.Series, n_values: int = 11) -> tuple[NDArray[Any], Floats]:
     return np.asarray(distinct), np.full(len(distinct), 1 / len(distinct), dtype=np.float64)
 
 
-def _levels(column: pd.Series) -> tuple[NDArray[Any], Floats]:
+def levels(column: pd.Series) -> tuple[NDArray[Any], Floats]:
     """Return the most common levels of a column, 30 at most, and their shares."""
     counts = column.value_counts(dropna=True)
     counts = counts[counts > 0].head(30)
@@ -205,7 +226,7 @@ def _levels(column: pd.Series) -> tuple[NDArray[Any], Floats]:
     return counts.index.to_numpy(dtype=object), np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-def _with_value(samples: Any, j: int, column: pd.Series, value: Any) -> Any:
+def with_value(samples: Any, j: int, column: pd.Series, value: Any) -> Any:
     """Return the samples with one value throughout a column."""
     changed = samples.copy()
     if isinstance(changed, np.ndarray):
@@ -215,12 +236,14 @@ def _with_value(samples: Any, j: int, column: pd.Series, value: Any) -> Any:
     return changed
 
 
-def _predicted(model: Any, samples: Any) -> Floats:
-    predicted = model.predict_proba(samples) if is_classifier(model) else model.predict(samples)
-    return np.asarray(predicted, dtype=np.float64).reshape(len(samples), -1)
+def predicted(model: Any, samples: Any) -> Floats:
+    """Return predictions, (n, o): probabilities of classes, or numbers."""
+    found = model.predict_proba(samples) if is_classifier(model) else model.predict(samples)
+    return np.asarray(found, dtype=np.float64).reshape(len(samples), -1)
 
 
-def _outputs(model: Any, n_outputs: int) -> list[str]:
+def output_names(model: Any, n_outputs: int) -> list[str]:
+    """Return the names of the classes, or of the targets where there are several."""
     if is_classifier(model):
         return [str(label) for label in model.classes_]
     return [""] if n_outputs == 1 else [f"target {i}" for i in range(1, n_outputs + 1)]
@@ -235,7 +258,7 @@ def brief(value: float, digits: int = 2) -> str:
     return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
-def _description(curve: Curve) -> tuple[str, str, float, str, str]:
+def described(curve: Curve) -> tuple[str, str, float, str, str]:
     """Return the feature, the shape and the size of its curve, the output that changes most, and all of these in words."""
     two = len(curve.outputs) == 2 and curve.outputs != ["target 1", "target 2"]
     k = 1 if two else int(np.ptp(curve.prediction, axis=0).argmax())

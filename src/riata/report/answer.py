@@ -1,0 +1,73 @@
+"""The answer of a report in two sentences: which features, how good, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from riata.evidence.curves import brief
+
+__all__ = ["answer", "listed"]
+
+_NAMED = 8  # features in a sentence
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, of more than eight the first seven and how many more there are."""
+    if not names:
+        return "none"
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def answer(summary: dict[str, Any]) -> list[str]:
+    """Return the sentences."""
+    return [_which(summary), _how_good(summary) + _how_sure(summary)]
+
+
+def _which(summary: dict[str, Any]) -> str:
+    columns, n = summary["features"], summary["n_features"]
+    names = [name for name, is_in in zip(columns["name"], columns["selected"], strict=True) if is_in]
+    target = f" to predict {summary['target']}" if summary["target"] else ""
+    if not names:
+        return f"None of the {n:,} features was selected{target}: none clearly lowers the validation loss."
+    if len(names) == n:
+        return f"The model uses all {n:,} features{target}: {listed(names)}."
+    return f"The model uses {len(names):,} of {n:,} features{target}: {listed(names)}."
+
+
+def _how_good(summary: dict[str, Any]) -> str:
+    points, score = summary["points"], summary["score_name"]
+    model = points[summary["at"]]
+    margin = "" if model["score_se"] is None else f" ± {brief(1.96 * model['score_se'])}"
+    others = [
+        f"{name}: {_number(point['score'])}"
+        for name, point in (("with all features", points[-1]), ("without any", points[0]))
+        if point is not model and point["n"] in (0, summary["n_features"])
+    ]
+    beside = f" ({', '.join(others)})" if others else ""
+    return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{margin}{beside}; "
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}" if abs(value) < 10 else brief(value, 4)
+
+
+def _how_sure(summary: dict[str, Any]) -> str:
+    columns, found = summary["features"], []
+    n = sum(columns["selected"])
+    stable, knockoffs = summary["stability"], summary["knockoffs"]
+    if stable is not None:
+        common = sum(a and b for a, b in zip(columns["selected"], columns["stable"], strict=True))
+        found.append(
+            f"{common} of the {n} are stable: at least {100 * stable['threshold']:g} % of {stable['n_resamples']} half-samples "
+            f"select them, and at most {brief(stable['false_bound'])} false ones are expected among {stable['n_selected']} "
+            "stable features"
+        )
+    if knockoffs is not None:
+        common = sum(a and b for a, b in zip(columns["selected"], columns["knockoff"], strict=True))
+        found.append(f"{common} of the {n} are selected by knockoffs at a false discovery rate of {knockoffs['fdr']:g}")
+    if not found:
+        return "how stable the selection is was not tested."
+    return "; ".join(found) + "."
