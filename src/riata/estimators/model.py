@@ -112,8 +112,8 @@ class PathModel(_Fitted, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, from which :func:`riata.load` reads it.
 
-        The file, by custom ``.riata``, holds the path and everything that predictions need, but no samples and no code. A loaded
-        model predicts the same, to the bit.
+        The file, by custom ``.riata``, holds the path and everything that predictions need, but no samples and no code.
+        A loaded model predicts the same, to the bit.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ def describe(model: Any, about: Mapping[str, Any] | None = None) -> bytes:
     """Return the contents of the file of a fitted model."""
     check_is_fitted(model, "point_")
     name = type(model).__name__
-    if _estimators().get(name) is not type(model):
+    if type(model) not in _estimators().values():
         raise ModelFileError(f"{name} cannot be stored: a model file holds the estimators of riata, and no code")
     if callable(model.hidden_dims):
         raise ModelFileError(

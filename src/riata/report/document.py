@@ -61,4 +61,5 @@ class Report:
         """Show the report in a notebook, in a frame of its own."""
         content = html.escape(self.to_html(), quote=True)
         style = f"width: 100%; height: {_HEIGHT}px; border: 1px solid #8888"
-        return f'<iframe title="Report" sandbox="allow-scripts allow-downloads allow-modals" style="{style}" srcdoc="{content}"></iframe>'
+        allowed = "allow-scripts allow-downloads allow-modals"
+        return f'<iframe title="Report" sandbox="{allowed}" style="{style}" srcdoc="{content}"></iframe>'

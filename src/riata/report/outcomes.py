@@ -26,7 +26,10 @@ _ROC_POINTS, _SAMPLES, _TIMES = 80, 300, 60  # at most
 class Outcome(Protocol):
     """Held-out samples of one kind of target."""
 
-    kind: str
+    @property
+    def kind(self) -> str:
+        """Its name in the dictionary of a report."""
+        ...
 
     @property
     def units(self) -> NDArray[np.int64]:
@@ -192,8 +195,10 @@ class Times:
         except ValueError:  # a loaded model knows it only for the points at which it was saved
             return lambda _: None
         labels, strata = check.survival_strata(self.y), self.target[:, 3].astype(np.int64)
-        known = model.strata_ is not None and labels is not None
-        codes = model._codes(labels[strata], len(strata)) if known else np.zeros(len(strata), np.int64)
+        if model.strata_ is None or labels is None:
+            codes = np.zeros(len(strata), np.int64)
+        else:
+            codes = model._codes(labels[strata], len(strata))
         place = np.searchsorted(model.unique_times_, self._grid, side="right")
         cumulative = np.pad(baseline.cumulative, ((0, 0), (1, 0)))[:, place]  # (strata, times)
         survival = np.exp(-np.exp(output[:, :1]) * cumulative[codes])  # (n, times)

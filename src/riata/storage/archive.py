@@ -1,6 +1,7 @@
 """The archive of a model file: a zip of JSON and safetensors that are stored as they are, with their checksums.
 
-Nothing is compressed, so that an archive cannot be larger in memory than it is on the disk. The same model gives the same bytes.
+Nothing is compressed, so that an archive cannot be larger in memory than it is on the disk. The same model gives the same
+bytes.
 """
 
 from __future__ import annotations
