@@ -16,6 +16,10 @@ help:  ## list the targets
 	$(PIP) --no-build-isolation --editable '.[all,test,lint]'
 	@touch $@
 
+.venv/.docs: .venv/.installed
+	$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
 .venv/.bench: .venv/.installed
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
@@ -39,12 +43,14 @@ lint: .venv/.installed  ## formatting, lint, types, order of layers
 bench: .venv/.bench  ## time against lassonet and the machine; make bench BENCH=--quick takes minutes
 	$(BIN)/python -m benchmarks $(BENCH)
 
-docs:  ## the documentation (not available in this version)
-	@echo "make docs: not available in this version" >&2; exit 2
+docs: .venv/.docs  ## the documentation, in build/docs; warnings are errors
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --jobs 2 docs build/docs
+	@echo "documentation: build/docs/index.html"
 
 reproduce: .venv/.experiments  ## the paper's tables and figures: hours; make reproduce QUICK=1 takes minutes
 	$(BIN)/python -m experiments all $(if $(QUICK),--quick --jobs 2) $(EXPERIMENTS)
 
 clean:  ## remove the environment, caches and what make wrote
+	rm -rf docs/api docs/auto_examples docs/project docs/sg_execution_times.rst
 	rm -rf .venv build dist demo benchmarks/results .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,54 @@
+"""Settings of Sphinx: ``make docs`` builds the site. Nothing is fetched from a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for the module below
+
+import riata  # noqa: E402
+
+project = "riata"
+author = "The riata developers"
+copyright = author
+version = release = riata.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "outside_pages",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_templates"]
+templates_path = ["_templates"]
+nitpicky = False  # types in docstrings are written for people, as numpydoc has them
+
+# Headings have the anchors that a git host gives them, so that links work in both places.
+myst_heading_anchors = 4
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "riata"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": []}
