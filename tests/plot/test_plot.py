@@ -18,7 +18,7 @@ from sklearn.metrics import make_scorer, max_error, r2_score
 from riata import LassoNetClassifierCV, LassoNetRegressorCV, losses, plot
 from riata.network.stacked import SparseWeights
 from riata.path.points import Path, Point
-from riata.plot import score_name, summary_figure
+from riata.plot import summary_figure
 from riata.plot.style import BLUE, GREY
 
 
@@ -91,7 +91,7 @@ def test_labels_stay_inside_the_figure_wherever_the_point_is(counts):
 
 def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colour():
     importances = np.array([0.1, 0.9, 0.5, 0.7])
-    ax = plot.importance(["a", "b", "c", "d" * 60], importances, [False, True, False, True], top=3)
+    ax = plot.importance(importances, [False, True, False, True], names=["a", "b", "c", "d" * 60], top=3)
     assert [bar.get_width() for bar in ax.patches] == [0.9, 0.7, 0.5]
     assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
     names = [label.get_text() for label in ax.get_yticklabels()]
@@ -103,19 +103,19 @@ def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colo
 def test_given_axes_are_drawn_on_and_returned():
     left, right = Figure().subplots(1, 2)
     assert plot.path(a_path([3, 0]), ax=left) is left
-    assert plot.importance(["a"], [1.0], [True], ax=right) is right
+    assert plot.importance([1.0], [True], ax=right) is right
     assert right.get_xscale() == "linear"
 
 
 def test_a_bar_too_short_to_be_visible_makes_the_axis_logarithmic():
-    ax = plot.importance(["a", "b", "c"], [300.0, 0.1, 0.0], [True, False, False])
+    ax = plot.importance([300.0, 0.1, 0.0], [True, False, False])
     assert ax.get_xscale() == "log"
     assert 0 < ax.get_xlim()[0] < 0.1
 
 
 def test_dollar_signs_in_names_are_shown_as_they_are():
     figure = Figure()
-    ax = plot.importance(["price_$", "$a_{$", "$x^2$"], [3.0, 2.0, 1.0], [True] * 3, ax=figure.subplots())
+    ax = plot.importance([3.0, 2.0, 1.0], names=["price_$", "$a_{$", "$x^2$"], ax=figure.subplots())
     figure.draw_without_rendering()
     assert not any(label.get_parse_math() for label in ax.get_yticklabels())
 
@@ -137,7 +137,7 @@ def cross_validated(counts: list[float], scores: list[float], selected: int, **n
     results["M"], results["hidden_dims"] = networks.get("M", 10.0), [(4,)] * len(counts)
     results["refit"] = networks.get("refit", "warm")
     place = {"cv_index_": selected, "cv_n_selected_": counts[selected] - 0.2, "cv_score_": scores[selected] - 0.01}
-    return SimpleNamespace(cv_results_=results, scoring="accuracy", n_features_to_select=None, **place)
+    return SimpleNamespace(cv_results_=results, cv_score_name="accuracy", n_features_to_select=None, **place)
 
 
 def test_cross_validated_scores_are_a_line_with_a_band_and_the_selected_and_the_best_point_are_marked():
@@ -179,7 +179,7 @@ def user_score(model, X, y):
     ],
 )
 def test_the_cross_validated_score_is_named(model, name):
-    assert score_name(model) == name
+    assert model.cv_score_name == name
 
 
 def test_networks_that_were_not_selected_are_grey():

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from riata import LassoNetRegressor, plot
 from riata.plot import survival_figure
-from riata.plot.style import BLUE, ORANGE, SLATE
+from riata.plot.style import BLUE, INK, ORANGE
 from riata.survival.kaplan_meier import at_risk, kaplan_meier
 
 N = 90
@@ -61,7 +61,7 @@ def test_curves_are_kaplan_meier_estimates_of_thirds_by_risk(late):
     order = np.argsort(X[:, 0]).reshape(3, N // 3)
     ax = plot.survival(Exponential(), X, y)
     curves = lines(ax, "steps")
-    assert [colour for colour, *_ in curves] == [BLUE, SLATE, ORANGE]
+    assert [colour for colour, *_ in curves] == [BLUE, INK, ORANGE]
     for members, (_, times, heights), band in zip(order, curves, ax.collections, strict=True):
         expected = kaplan_meier(y[members])
         np.testing.assert_array_equal(times[1:], expected.times)

@@ -15,7 +15,6 @@ from riata.cli.options import Job
 from riata.cli.output import SHOWN, mention_rest, number_table, print_text
 from riata.cli.results import Result
 from riata.evidence.curves import brief
-from riata.plot import score_name
 
 _PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
 _LOSS = {"classification": "log loss", "regression": "squared error", "survival": "negative log partial likelihood"}
@@ -142,7 +141,7 @@ def _show_cross_validation(console: Console, model: Any, n_folds: int) -> None:
     score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
     mean = round(model.cv_n_selected_, 1)
     size = "1 feature" if mean == 1 else f"{mean:g} features"
-    print_text(console, f"Cross-validated {score_name(model)} of {n_folds} folds: {score}")
+    print_text(console, f"Cross-validated {model.cv_score_name} of {n_folds} folds: {score}")
     print_text(console, f"with {size} on average; the model, fitted on all folds, has {model.n_selected_}\n")
 
 

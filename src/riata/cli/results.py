@@ -108,7 +108,7 @@ def _cross_validation(model: Any, n_folds: int) -> dict[str, Any]:
     """Return the entry of cross-validation in the summary."""
     return {
         "folds": n_folds,
-        "score": plot.score_name(model),
+        "score": model.cv_score_name,
         "mean": model.cv_score_,
         "standard_error": model.cv_score_se_,
         "lambda": model.cv_results_["lambda_"][model.cv_index_],

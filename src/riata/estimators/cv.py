@@ -103,6 +103,17 @@ class CrossValidated(Supervised):
         """Fit, and return the path on all samples; :meth:`load` moves the model to any of its points."""
         return self.fit(X, y, sample_weight, groups=groups).path_
 
+    @property
+    def cv_score_name(self) -> str:
+        """Name of the score that cross-validation maximises: that of the estimator's own score, or of ``scoring``."""
+        if self.scoring is None:
+            return self.score_name
+        if isinstance(self.scoring, str):
+            return self.scoring
+        function = getattr(self.scoring, "_score_func", self.scoring)  # of a scorer of scikit-learn
+        name = getattr(function, "__name__", type(function).__name__)
+        return f"minus {name}" if getattr(self.scoring, "_sign", 1) < 0 else name
+
     # Steps of fit.
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Samples:

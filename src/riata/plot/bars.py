@@ -18,34 +18,62 @@ __all__ = ["importance", "stability"]
 
 
 def importance(
-    names: Sequence[str], importances: ArrayLike, selected: ArrayLike, *, ax: Axes | None = None, top: int = 20
+    importances: ArrayLike | pd.DataFrame,
+    selected: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    top: int = 20,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the most important features as bars, the selected ones in colour.
 
     Parameters
     ----------
-    names : sequence of str of length d
-        Names of the features.
-    importances : array-like of shape (d,)
-        For example λ at which each leaves the path.
-    selected : bool array-like of shape (d,)
-        Which are in the model.
-    ax : Axes, optional
-        Where to draw; a new figure if not given.
+    importances : array-like of shape (d,) or DataFrame
+        For example λ at which each feature leaves the path; or the table of :func:`riata.permutation_importance`, of which the
+        intervals are drawn, too.
+    selected : bool array-like of shape (d,), optional
+        Which are in the model. Without it all bars have the same colour.
+    names : sequence of str of length d, optional
+        Names of the features; by default those of the table, or x0, x1 and so on.
     top : int
         How many features to show at most.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
 
     Returns
     -------
     Axes
         What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressor, plot
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LassoNetRegressor((10,), n_features_to_select=3, random_state=0).fit(X, y)
+    >>> ax = plot.importance(model.feature_importances_, model.selected_, names=X.columns)
+    >>> len(ax.patches)
+    10
     """
     ax = new_axes() if ax is None else ax
-    importances, selected = np.asarray(importances, dtype=float), np.asarray(selected, dtype=bool)
-    order = np.argsort(-importances, kind="stable")[:top]
-    _bars(ax, [str(names[j]) for j in order], importances[order], selected[order])
-    ax.set_xlabel("importance")
-    _importance_axis(ax, importances[order])
+    intervals = None
+    if isinstance(importances, pd.DataFrame):
+        names = importances["feature"].tolist() if names is None else names
+        intervals = importances[["low", "high"]].to_numpy(dtype=float)
+        importances = importances["importance"]
+    lengths = np.asarray(importances, dtype=float)
+    labels = [f"x{j}" for j in range(len(lengths))] if names is None else [str(name) for name in names]
+    if len(labels) != len(lengths):
+        raise ValueError(f"names must hold one name for each of the {len(lengths)} features; got {len(labels)}")
+    order = np.argsort(-lengths, kind="stable")[:top]
+    shown = None if selected is None else np.asarray(selected, dtype=bool)[order]
+    _bars(ax, [labels[j] for j in order], lengths[order], shown)
+    ax.set_xlabel("importance" if intervals is None else "rise of the loss without the feature")
+    if intervals is None:
+        _importance_axis(ax, lengths[order])
+    else:
+        _draw_intervals(ax, intervals[order])
     return ax
 
 
@@ -68,6 +96,16 @@ def stability(selector: Any, *, names: Sequence[str] | None = None, ax: Axes | N
     -------
     Axes
         What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LassoCV
+    >>> from riata import StabilitySelector, plot
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> selector = StabilitySelector(LassoCV(), n_features=4, n_resamples=20, random_state=0).fit(X, y)
+    >>> plot.stability(selector).get_xlabel()
+    'share of half-samples (top 4 of each)'
     """
     ax = new_axes() if ax is None else ax
     if names is None:
@@ -94,12 +132,17 @@ def stability(selector: Any, *, names: Sequence[str] | None = None, ax: Axes | N
     return ax
 
 
-def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected: NDArray[np.bool_]) -> None:
+def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected: NDArray[np.bool_] | None) -> None:
     """Draw bars from the top down, those of selected features in colour, with a legend."""
-    ax.barh(np.arange(len(names)), lengths, height=0.72, color=[BLUE if s else GREY for s in selected])
+    colours = [BLUE if each else GREY for each in (selected if selected is not None else np.ones(len(names), bool))]
+    ax.barh(np.arange(len(names)), lengths, height=0.72, color=colours)
     ax.set_yticks(np.arange(len(names)), [shortened(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     clean(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    if selected is None:
+        return
     ax.legend(
         handles=[Patch(color=BLUE, label="selected"), Patch(color=GREY, label="not selected")],
         loc="lower right",
@@ -109,8 +152,13 @@ def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected
         edgecolor="none",
         framealpha=0.85,
     )
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
+
+
+def _draw_intervals(ax: Axes, intervals: NDArray[np.float64]) -> None:
+    """Draw the interval of each bar, and a line at zero."""
+    ax.hlines(np.arange(len(intervals)), intervals[:, 0], intervals[:, 1], color=INK, linewidth=1.2)
+    ax.axvline(0, color=INK, linewidth=0.8)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def _importance_axis(ax: Axes, importances: NDArray[np.float64]) -> None:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from riata.path.points import Path, Point
 from riata.plot.style import BLUE, GREY, ORANGE, clean, new_axes
 
-__all__ = ["cv", "path", "score_name"]
+__all__ = ["PointLike", "cv", "path"]
 
 
-def path(path: Path, point: Point | None = None, *, ax: Axes | None = None) -> Axes:
+class PointLike(Protocol):
+    """What a figure needs of a point of a path."""
+
+    @property
+    def lambda_(self) -> float:
+        """The penalty."""
+        ...
+
+    @property
+    def n_selected(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """Training loss."""
+        ...
+
+    @property
+    def val_loss(self) -> float:
+        """Validation loss; NaN without validation samples."""
+        ...
+
+    @property
+    def val_loss_se(self) -> float:
+        """Its standard error."""
+        ...
+
+
+def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the loss along a path against the number of features.
 
     Several points of a path may have the same number of features. The line goes through the one with the lowest loss for
@@ -24,9 +53,9 @@ def path(path: Path, point: Point | None = None, *, ax: Axes | None = None) -> A
     Parameters
     ----------
     path : Path
-        What to draw. Its validation loss is shown, or its training loss if nothing was held out.
+        What to draw, such as ``model.path_``. Its validation loss is shown, or its training loss if nothing was held out.
     point : Point, optional
-        A point to mark.
+        A point to mark, such as ``model.point_``.
     ax : Axes, optional
         Where to draw; a new figure if not given.
 
@@ -34,10 +63,20 @@ def path(path: Path, point: Point | None = None, *, ax: Axes | None = None) -> A
     -------
     Axes
         What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressor, plot
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LassoNetRegressor((10,), random_state=0).fit(X, y)
+    >>> plot.path(model.path_, model.point_).get_xlabel()
+    'number of features'
     """
     ax = new_axes() if ax is None else ax
-    validated = bool(np.isfinite([p.val_loss for p in path]).any())
-    best = _best_per_count(path, validated)
+    points = list(path)
+    validated = bool(np.isfinite([p.val_loss for p in points]).any())
+    best = _best_per_count(points, validated)
     counts = np.array([p.n_selected for p in best])
     losses = np.array([_loss(p, validated) for p in best])
     if validated:
@@ -60,7 +99,7 @@ def cv(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : LassoNetClassifierCV or LassoNetRegressorCV
+    model : LassoNetClassifierCV, LassoNetRegressorCV or LassoNetCoxRegressorCV
         Fitted.
     ax : Axes, optional
         Where to draw; a new figure if not given.
@@ -69,6 +108,15 @@ def cv(model: Any, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressorCV, plot
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LassoNetRegressorCV((10,), cv=3, random_state=0).fit(X, y)
+    >>> plot.cv(model).get_ylabel()
+    'cross-validated R² (± 1 standard error)'
     """
     ax = new_axes() if ax is None else ax
     selected = model.cv_results_.loc[model.cv_index_]
@@ -102,29 +150,17 @@ def cv(model: Any, *, ax: Axes | None = None) -> Axes:
     )
     _mark(ax, model.cv_n_selected_, model.cv_score_, below=True)
     ax.set_xlabel("number of features")
-    ax.set_ylabel(f"cross-validated {score_name(model)} (± 1 standard error)")
+    ax.set_ylabel(f"cross-validated {model.cv_score_name} (± 1 standard error)")
     return clean(ax)
 
 
-def score_name(model: Any) -> str:
-    """Return the name of the score that cross-validation maximised: that of the model's own score, or of a scorer."""
-    scoring = model.scoring
-    if scoring is None:
-        return str(model.score_name)
-    if isinstance(scoring, str):
-        return scoring
-    function = getattr(scoring, "_score_func", scoring)  # of a scorer of scikit-learn
-    name = getattr(function, "__name__", type(function).__name__)
-    return f"minus {name}" if getattr(scoring, "_sign", 1) < 0 else name
-
-
-def _loss(point: Point, validated: bool) -> float:
+def _loss(point: PointLike, validated: bool) -> float:
     return point.val_loss if validated else point.loss
 
 
-def _best_per_count(path: Path, validated: bool) -> list[Point]:
+def _best_per_count(path: Iterable[PointLike], validated: bool) -> list[PointLike]:
     """Return the point of lowest loss for each number of features, from few features to many."""
-    best: dict[int, Point] = {}
+    best: dict[int, PointLike] = {}
     for point in path:
         other = best.get(point.n_selected)
         if other is None or _loss(point, validated) < _loss(other, validated):

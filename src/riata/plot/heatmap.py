@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from riata.plot.style import clean, new_axes, shortened
+from riata.plot.style import SEQUENTIAL, clean, new_axes, shortened
 
 __all__ = ["interaction"]
 
@@ -64,14 +64,14 @@ def interaction(
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     sums = np.bincount(cell, values[known], shape[0] * shape[1]).reshape(shape)
     means = np.ma.masked_array(sums / np.maximum(counts, 1), counts == 0)
-    mesh = ax.pcolormesh(means, cmap="cividis", edgecolors="white", linewidth=0.5)
+    mesh = ax.pcolormesh(means, cmap=SEQUENTIAL, edgecolors="white", linewidth=0.5)
     colour_bar = ax.figure.colorbar(mesh, ax=ax, label=label)
     colour_bar.outline.set_visible(False)
     for axis, labels in ((ax.xaxis, x_labels), (ax.yaxis, y_labels)):
         axis.set_ticks(np.arange(len(labels)) + 0.5, labels)
     ax.tick_params(axis="x", labelrotation=45 if max(map(len, x_labels), default=0) > 4 else 0)
-    ax.set_xlabel(shortened(str(names[0])))
-    ax.set_ylabel(shortened(str(names[1])))
+    ax.set_xlabel(shortened(str(names[0])), parse_math=False)
+    ax.set_ylabel(shortened(str(names[1])), parse_math=False)
     return clean(ax)
 
 

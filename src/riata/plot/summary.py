@@ -34,7 +34,7 @@ def summary_figure(model: Any, names: Sequence[str]) -> Figure:
     figure = Figure(figsize=(9, 4.2), layout=ConstrainedLayoutEngine(wspace=0.06))
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
     curves.path(model.path_, model.point_, ax=left)
-    bars.importance(names, model.feature_importances_, model.selected_, ax=right)
+    bars.importance(model.feature_importances_, model.selected_, names=names, ax=right)
     for ax, title in ((left, "Loss along the path"), (right, "Most important features")):
         ax.set_title(title, pad=10, **_TITLE)
     return figure

@@ -12,10 +12,10 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from riata import check
 from riata.plot.style import BLUE, INK, ORANGE, SLATE, clean, new_axes
+from riata.survival.groups import of_equal_size
 from riata.survival.kaplan_meier import KaplanMeier, at_risk, kaplan_meier
 
 __all__ = ["calibration", "survival"]
@@ -171,26 +171,18 @@ def _check_model(model: Any, caller: str) -> None:
 
 def _groups(risk: Floats, target: Floats, n_groups: int, confidence: float) -> list[_Group]:
     """Divide samples into groups of about the same size, from low risk to high."""
-    n_groups = check.whole("n_groups", n_groups, 1)
-    place = np.floor((rankdata(risk) - 0.5) / len(risk) * n_groups)
-    members = [place == code for code in np.unique(place)]
-    names = _names(len(members))
+    groups = of_equal_size(risk, check.whole("n_groups", n_groups, 1))
     return [
         _Group(name, colour, samples, kaplan_meier(target[samples], confidence=confidence))
-        for name, colour, samples in zip(names, _colours(len(members)), members, strict=True)
+        for (name, samples), colour in zip(groups, _colours(len(groups)), strict=True)
     ]
 
 
-def _names(n: int) -> list[str]:
-    few = {1: ["all"], 2: ["low risk", "high risk"], 3: ["low risk", "middle risk", "high risk"]}
-    return few.get(n) or ["lowest risk", *(f"{i}" for i in range(2, n)), "highest risk"]
-
-
 def _colours(n: int) -> list[str]:
-    """Return colours from blue by grey to orange, which can be told apart without seeing red and green."""
+    """Return colours from blue by a dark grey to orange; up to five can be told apart without seeing red, green or blue."""
     if n == 1:
         return [BLUE]
-    colours = LinearSegmentedColormap.from_list("risk", [BLUE, SLATE, ORANGE])
+    colours = LinearSegmentedColormap.from_list("risk", [BLUE, INK, ORANGE], N=257)
     return [to_hex(colours(i / (n - 1))) for i in range(n)]
 
 
