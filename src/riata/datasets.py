@@ -119,6 +119,14 @@ class Dataset:
         Names of the columns and of the classes, if they are known.
     extra : mapping
         Other arrays with one entry per sample, such as ``mouse``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata.datasets import Dataset
+    >>> data = Dataset("small", "Two samples of one feature", np.zeros((2, 1)), np.array([0, 1]))
+    >>> data.X.shape, dict(data.extra)
+    ((2, 1), {})
     """
 
     name: str
@@ -170,6 +178,19 @@ def load(
     ------
     FileNotFoundError
         If there is no file and OpenML does not have it or cannot be reached; the message says what to do.
+
+    Examples
+    --------
+    A file is verified, and its arrays come as they are:
+
+    >>> from riata import datasets
+    >>> "metabric" in datasets.NAMES
+    True
+    >>> X, y = datasets.load("metabric", return_X_y=True)  # doctest: +SKIP
+    >>> datasets.load("iris")
+    Traceback (most recent call last):
+    ...
+    ValueError: name must be one of mice_protein, mnist, ...; got 'iris'
     """
     if name not in _SOURCES:
         raise ValueError(f"name must be one of {', '.join(NAMES)}; got {name!r}")

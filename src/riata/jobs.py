@@ -26,6 +26,19 @@ class ReplicaError(ValueError, RuntimeError):
     """One of many replicas failed; the message names it and says why.
 
     Bad input mostly, hence a ValueError.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressorCV, ReplicaError
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> def broken(model, X, y):
+    ...     raise ZeroDivisionError("no score today")
+    >>> try:
+    ...     LassoNetRegressorCV(hidden_dims=(5,), cv=2, scoring=broken, random_state=0).fit(X, y)
+    ... except ReplicaError as error:
+    ...     print(error)
+    fold 1 of 2 with M=10, hidden_dims=(5,): ZeroDivisionError: no score today
     """
 
 

@@ -100,11 +100,39 @@ class LassoNetAutoencoder(BaseLassoNet):
         *,
         X_val: ArrayLike | None = None,
     ) -> Path:
-        """Fit, and return the path; :meth:`load` moves the model to any of its points."""
+        """Fit, and return the path; :meth:`load` moves the model to any of its points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : None
+            Not used; here for scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+        X_val : array-like, optional
+            Samples to validate on, instead of a random part of X.
+
+        Returns
+        -------
+        Path
+            From the dense model to the empty one.
+        """
         return self.fit(X, None, sample_weight, X_val=X_val).path_
 
     def reconstruct(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the network's estimate of every entry of X, the selected columns included, from the selected columns."""
+        """Return the network's estimate of every entry of X, the selected columns included, from the selected columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            The estimates.
+        """
         return self._output(X)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -135,6 +163,20 @@ class LassoNetAutoencoder(BaseLassoNet):
 
         Every column counts on the scale it was trained on, with deviations taken from the training means: 1 is a perfect
         reconstruction, 0 is as good as the means of the columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : None
+            Not used; here for scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The share.
         """
         check_is_fitted(self, "point_")
         checked = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

@@ -85,20 +85,67 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         """Return logits: (n,) for two classes, (n, n_classes) for more or for a table of labels.
 
         For more than two classes in an order, the logarithms of their probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            The logits.
         """
         output = self._output(X)
         return self._target.coding.scores(output)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return class probabilities, in the order of ``classes_``; for a table of labels, that of each label."""
+        """Return class probabilities, in the order of ``classes_``; for a table of labels, that of each label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities.
+        """
         return self._probability_of(self._output(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of each sample; for a table of labels, those that are more probable than not."""
+        """Return the most probable class of each sample; for a table of labels, those that are more probable than not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_labels)
+            The classes, or 0 and 1 for labels.
+        """
         return self._prediction_of(self._output(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy: the share of samples whose class, or whose labels without exception, are predicted."""
+        """Return the accuracy: the share of samples whose class, or whose labels without exception, are predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
         return self._score_of(self._output(X), y, sample_weight)
 
     def _probability_of(self, output: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,6 +93,16 @@ class LassoNetCoxRegressor(Supervised):
         """Return the logarithm of each sample's hazard, (n,): higher where events come earlier.
 
         It is relative to a sample whose features have their means or, with ``preprocessing=None``, are zero.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The log hazards.
         """
         log_hazard, solved = self._output(X)[:, 0], self._solved
         average = np.zeros((1, solved.preprocessing.n_inputs))
@@ -112,6 +122,11 @@ class LassoNetCoxRegressor(Supervised):
             The stratum of each sample; needed if y had strata.
         return_array : bool, default=False
             Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_times)
+            Functions of time, or their values.
         """
         hazard = self._cumulative_hazard(X, strata)
         return hazard if return_array else _functions(self.unique_times_, hazard, 0.0)
@@ -121,7 +136,19 @@ class LassoNetCoxRegressor(Supervised):
     ) -> NDArray[Any]:
         """Return the survival function of each sample, exp(−cumulative hazard).
 
-        The parameters are those of :meth:`predict_cumulative_hazard_function`.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each sample; needed if y had strata.
+        return_array : bool, default=False
+            Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_times)
+            Functions of time, or their values.
         """
         survival = np.exp(-self._cumulative_hazard(X, strata))
         return survival if return_array else _functions(self.unique_times_, survival, 1.0)
@@ -131,6 +158,20 @@ class LassoNetCoxRegressor(Supervised):
 
         Harrell's index, with half a pair for equal risks; 0.5 for random risks. Samples are compared within strata, and while
         both are under observation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : array-like
+            Their times and events, as in ``fit``.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The concordance.
         """
         return self._score_of(self._output(X), y, sample_weight)
 

@@ -100,7 +100,24 @@ class CrossValidated(Supervised):
     def path(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Path:
-        """Fit, and return the path on all samples; :meth:`load` moves the model to any of its points."""
+        """Fit, and return the path on all samples; :meth:`load` moves the model to any of its points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+        groups : array-like of shape (n_samples,), optional
+            Samples to keep in one fold.
+
+        Returns
+        -------
+        Path
+            From the dense model to the empty one.
+        """
         return self.fit(X, y, sample_weight, groups=groups).path_
 
     @property

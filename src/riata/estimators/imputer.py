@@ -210,7 +210,18 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         return np.hstack([kept, self.indicator_.transform(np.where(known, 0.0, np.nan)).astype(kept.dtype)])
 
     def predict_entries(self, X: ArrayLike) -> Floats:
-        """Return the network's estimate of every entry of X, (n_samples, n_features), known ones included."""
+        """Return the network's estimate of every entry of X, known ones included.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            The estimates.
+        """
         check_is_fitted(self, "point_")
         return self._completed(*self._check_table(X, fitting=False))
 
@@ -219,6 +230,18 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
 
         Every column counts on the scale it was trained on: 1 is perfect, 0 is as good as the means of the training table's
         columns. Which entries are hidden depends on the shape of X only.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : None
+            Not used; here for scikit-learn's pipelines.
+
+        Returns
+        -------
+        float
+            The share.
         """
         check_is_fitted(self, "point_")
         table, known = self._check_table(X, fitting=False)
@@ -233,7 +256,18 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         return float(1 - np.square(missed / scale).sum() / spread) if spread > 0 else 0.0
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return the names of the columns of what :meth:`transform` returns."""
+        """Return the names of the columns of what :meth:`transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns of X, if it had none in ``fit``.
+
+        Returns
+        -------
+        array of str
+            The names.
+        """
         check_is_fitted(self, "point_")
         names = super().get_feature_names_out(input_features)
         more = [] if self.indicator_ is None else self.indicator_.get_feature_names_out(names)

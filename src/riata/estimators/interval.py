@@ -85,6 +85,16 @@ class LassoNetIntervalRegressor(Supervised):
         """Return the median time of each sample, (n,): exp(f(x) + σ · median of the error).
 
         The median is 0 for normal and logistic errors, and log(log 2) for those of the extreme value distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The times.
         """
         location = self._location(X) + self.scale_ * DISTRIBUTIONS[self.distribution].median
         times: Floats = np.exp(np.clip(location, -_LARGEST, _LARGEST))
@@ -99,6 +109,11 @@ class LassoNetIntervalRegressor(Supervised):
             Samples.
         return_array : bool, default=False
             Return the values at ``unique_times_``, (n_samples, n_times), instead of functions of time.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_times)
+            Functions of time, or their values.
         """
         output, times = self._output(X), self.unique_times_
         if return_array:
@@ -116,6 +131,20 @@ class LassoNetIntervalRegressor(Supervised):
         """Return the mean logarithm of the likelihood: of the density of exact times, and of the probability of intervals.
 
         In another unit of time the density of an exact time is another number, so compare scores on the same y only.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : array-like
+            Their intervals, as in ``fit``.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The mean.
         """
         return self._score_of(self._output(X), y, sample_weight)
 

@@ -74,7 +74,18 @@ class PathModel(_Fitted, BaseEstimator):
         return f"{text} with {self.n_selected_} of {self.n_features_in_} features, λ = {self.lambda_:.3g}"
 
     def load(self, point: Point) -> Self:
-        """Move the fitted model to a point of its path."""
+        """Move the fitted model to a point of its path.
+
+        Parameters
+        ----------
+        point : Point
+            One of ``path_``, or of the path of an estimator with as many features.
+
+        Returns
+        -------
+        self
+            The model, with the network of the point, without a refit; :meth:`at` refits.
+        """
         check_is_fitted(self, "path_")
         if len(point.selected) != self.n_features_in_:
             raise ValueError(
@@ -97,6 +108,11 @@ class PathModel(_Fitted, BaseEstimator):
             The last point whose λ does not exceed this one; 0 is the dense model.
         refit : bool, default=True
             False for the penalised network itself.
+
+        Returns
+        -------
+        estimator
+            A copy of the model that shares the path with it. The model itself stays as it is.
         """
         check_is_fitted(self, "path_")
         if (n_features is None) == (lambda_ is None):

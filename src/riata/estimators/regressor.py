@@ -71,7 +71,18 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         return cast(Numbers, self._solved.target)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted target: 1-D if the target was and the loss has one output for it."""
+        """Return the predicted target: 1-D if the target was and the loss has one output for it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions, on the scale of y.
+        """
         return self._prediction_of(self._output(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -81,6 +92,20 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         over levels (:func:`sklearn.metrics.d2_pinball_score`), for Poisson, gamma and Tweedie with the deviance
         (:func:`sklearn.metrics.d2_tweedie_score`). A function, and a list of losses, have no such share: there it is minus the
         mean loss on the scale of training, with kinks as they are and Huber's ``delta`` in plain standard deviations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the columns of ``fit``.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The score.
         """
         return self._score_of(self._output(X), y, sample_weight)
 

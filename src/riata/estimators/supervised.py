@@ -69,7 +69,24 @@ class Supervised(BaseLassoNet):
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
     ) -> Path:
-        """Fit, and return the path; :meth:`load` moves the model to any of its points."""
+        """Fit, and return the path; :meth:`load` moves the model to any of its points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+        X_val, y_val : array-like, optional
+            Samples to validate on, instead of a random part of X.
+
+        Returns
+        -------
+        Path
+            From the dense model to the empty one.
+        """
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).path_
 
     def report(

@@ -86,7 +86,18 @@ class Training(BaseEstimator):
             check.whole("batch_size", self.batch_size, 1)
 
     def stopping(self, default: Stages) -> tuple[Stopping, Stopping]:
-        """Return when to leave the dense model and every other λ; ``n_iters`` of 0 stands for what suits the table."""
+        """Return when to leave the dense model and every other λ; ``n_iters`` of 0 stands for what suits the table.
+
+        Parameters
+        ----------
+        default : Stages
+            What the estimator would do.
+
+        Returns
+        -------
+        pair of Stopping
+            For the dense model and for every other λ.
+        """
         given = check.per_stage("n_iters", self.n_iters, 1, optional=True)
         n_iters = [own or other or 0 for own, other in zip(given, default.n_iters, strict=True)]
         patience: Any = default.patience

@@ -21,7 +21,16 @@ Floats = NDArray[np.float64]
 
 
 class BinaryCrossEntropy:
-    """One logit for each column of 0/1, summed over columns: log(1 + exp(output)) − target · output."""
+    """One logit for each column of 0/1, summed over columns: log(1 + exp(output)) − target · output.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.losses import BinaryCrossEntropy
+    >>> loss, slope = BinaryCrossEntropy().evaluate(torch.zeros(1, 2, 1), torch.tensor([[0.0], [1.0]]))
+    >>> loss.numpy().round(3), slope.squeeze().numpy()
+    (array([[0.693, 0.693]], dtype=float32), array([ 0.5, -0.5], dtype=float32))
+    """
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the negative log-likelihood, and P(1) − target."""

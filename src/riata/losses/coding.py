@@ -17,7 +17,19 @@ Decided = NDArray[np.integer]
 
 
 class Coding(Protocol):
-    """From positions of classes, (n,), to a target, (n, o), and back from the network's output."""
+    """From positions of classes, (n,), to a target, (n, o), and back from the network's output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata.losses import CrossEntropy
+    >>> coding = CrossEntropy().coding(np.array(["a", "b", "c"]))
+    >>> coding.encode(np.array([2, 0]))
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    >>> coding.decide(np.array([[0.1, 0.5, 0.2]]))
+    array([1])
+    """
 
     @property
     def independent(self) -> bool:
@@ -30,27 +42,93 @@ class Coding(Protocol):
         ...
 
     def encode(self, codes: Codes) -> Floats:
-        """Return the target."""
+        """Return the target.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+            Positions of the classes.
+
+        Returns
+        -------
+        array of shape (n, o)
+            The target.
+        """
         ...
 
     def codes(self, target: Floats) -> Codes:
-        """Return the positions of the classes."""
+        """Return the positions of the classes.
+
+        Parameters
+        ----------
+        target : array of shape (n, o)
+            What :meth:`encode` returns.
+
+        Returns
+        -------
+        int array of shape (n,)
+            The positions.
+        """
         ...
 
     def screened(self, target: Floats) -> Floats:
-        """Return the target for the screening of columns of X, (n, ·)."""
+        """Return the target for the screening of columns of X, (n, ·).
+
+        Parameters
+        ----------
+        target : array of shape (n, o)
+            What :meth:`encode` returns.
+
+        Returns
+        -------
+        array of shape (n, ·)
+            One column or several, whose association with columns of X is tested.
+        """
         ...
 
     def scores(self, output: Floats) -> Floats:
-        """Return what ``decision_function`` returns."""
+        """Return what ``decision_function`` returns.
+
+        Parameters
+        ----------
+        output : array of shape (n, o)
+            What the network returns.
+
+        Returns
+        -------
+        array of shape (n,) or (n, ·)
+            The scores.
+        """
         ...
 
     def decide(self, scores: Floats) -> Decided:
-        """Return the positions of the classes that the scores speak for."""
+        """Return the positions of the classes that the scores speak for.
+
+        Parameters
+        ----------
+        scores : array
+            What :meth:`scores` returns.
+
+        Returns
+        -------
+        int array of shape (n,)
+            The positions.
+        """
         ...
 
     def probability(self, scores: Floats) -> Floats:
-        """Return the probabilities of the classes, (n, n_classes)."""
+        """Return the probabilities of the classes, (n, n_classes).
+
+        Parameters
+        ----------
+        scores : array
+            What :meth:`scores` returns.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The probabilities.
+        """
         ...
 
 

@@ -27,6 +27,14 @@ class Function(NumberLoss, ClassLoss):
     ----------
     function : callable
         Returns (n,), or (n, o) to be summed over outputs. The loss of a sample may depend on that sample only.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.losses import Function
+    >>> loss = Function(lambda output, target: (output - target).abs().pow(1.5))
+    >>> loss.evaluate(torch.full((1, 2, 1), 4.0), torch.zeros(2, 1))[0].tolist()
+    [[8.0, 8.0]]
     """
 
     function: Callable[[Tensor, Tensor], Tensor]

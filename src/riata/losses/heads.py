@@ -40,6 +40,17 @@ class Heads(NumberLoss):
     ----------
     losses : tuple of NumberLoss
         In the order of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetRegressor, losses
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 5))
+    >>> y = np.column_stack([X[:, 0] + rng.normal(size=300), rng.poisson(np.exp(X[:, 1]))])
+    >>> both = losses.Heads((losses.SquaredError(), losses.Poisson()))  # as loss=["squared_error", "poisson"]
+    >>> LassoNetRegressor(hidden_dims=(10,), loss=both, random_state=0).fit(X, y).predict(X).shape
+    (300, 2)
     """
 
     losses: tuple[NumberLoss, ...]

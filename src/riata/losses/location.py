@@ -33,6 +33,14 @@ class ReconstructionError:
     ----------
     n_entries : float
         How many entries of a sample count on average: the mean over samples is then the mean over entries.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.losses import ReconstructionError
+    >>> loss, _ = ReconstructionError(2).evaluate(torch.ones(1, 1, 3), torch.tensor([[0.0, torch.nan, 3.0]]))
+    >>> loss.tolist()
+    [[2.5]]
     """
 
     def __init__(self, n_entries: float):

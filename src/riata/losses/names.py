@@ -29,7 +29,26 @@ Kind = TypeVar("Kind", NumberLoss, ClassLoss)
 
 
 def of_numbers(loss: Any, n_columns: int | None = None) -> NumberLoss:
-    """Return the loss of a regressor for a target of so many columns, if that is known; a list holds one for each."""
+    """Return the loss of a regressor for a target of so many columns, if that is known; a list holds one for each.
+
+    Parameters
+    ----------
+    loss : str, NumberLoss, function, list or None
+        What a regressor takes as ``loss=``.
+    n_columns : int, optional
+        Columns of the target.
+
+    Returns
+    -------
+    NumberLoss
+        The loss.
+
+    Examples
+    --------
+    >>> from riata.losses import of_numbers
+    >>> of_numbers("poisson"), of_numbers(None)
+    (Poisson(), SquaredError())
+    """
     if loss is None:
         return SquaredError()
     if not isinstance(loss, list | tuple):
@@ -42,7 +61,24 @@ def of_numbers(loss: Any, n_columns: int | None = None) -> NumberLoss:
 
 
 def of_classes(loss: Any) -> ClassLoss:
-    """Return the loss of a classifier."""
+    """Return the loss of a classifier.
+
+    Parameters
+    ----------
+    loss : str, ClassLoss, function or None
+        What a classifier takes as ``loss=``.
+
+    Returns
+    -------
+    ClassLoss
+        The loss.
+
+    Examples
+    --------
+    >>> from riata.losses import of_classes
+    >>> of_classes("focal"), of_classes(None)
+    (Focal(gamma=2.0), CrossEntropy())
+    """
     return CrossEntropy() if loss is None else _of(loss, ClassLoss, _CLASSES)
 
 

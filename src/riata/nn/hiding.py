@@ -67,6 +67,26 @@ def hidden_error(output: Tensor, target: Tensor) -> Tensor:
     """Return the squared error on the hidden entries, which are not NaN in the target, for each sample, (n,).
 
     It is scaled so that its mean over samples is the mean over hidden entries.
+
+    Parameters
+    ----------
+    output : Tensor of shape (n, ...)
+        Output of the auto-encoder.
+    target : Tensor of shape (n, ...)
+        Hidden entries, and NaN elsewhere, as :class:`HiddenEntries` gives them.
+
+    Returns
+    -------
+    Tensor of shape (n,)
+        The error of each sample.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.nn import hidden_error
+    >>> target = torch.tensor([[1.0, torch.nan], [torch.nan, 2.0]])
+    >>> hidden_error(torch.zeros(2, 2), target).tolist()
+    [1.0, 4.0]
     """
     hidden = ~target.isnan()
     residual = torch.where(hidden, output - target, 0.0)

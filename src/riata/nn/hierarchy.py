@@ -108,7 +108,18 @@ class Hierarchy:
         return torch.cat([self.by_unit(w.detach(), self.dims[1]) for w in self.first], -1)
 
     def penalty(self, lambda_: float) -> Tensor:
-        """Return λ Σ cost · ‖skip_j‖ over units or groups, attached to the autograd graph, to report the objective."""
+        """Return λ Σ cost · ‖skip_j‖ over units or groups, attached to the autograd graph, to report the objective.
+
+        Parameters
+        ----------
+        lambda_ : float
+            The penalty.
+
+        Returns
+        -------
+        Tensor of shape ()
+            The value.
+        """
         grouping = self.grouping
         skip = torch.cat([self.by_unit(w, self.dims[0]) for w in self.skip], -1)
         return lambda_ * (grouping.gather(self.costs.to(skip)) * grouping.norm(skip)).sum()
@@ -122,7 +133,20 @@ class Hierarchy:
         return self._grouping[1]
 
     def by_unit(self, weight: Tensor, axis: int) -> Tensor:
-        """Reshape a weight, or its gradient, to (n_units, ·)."""
+        """Reshape a weight, or its gradient, to (n_units, ·).
+
+        Parameters
+        ----------
+        weight : Tensor
+            The weight.
+        axis : int
+            Its axis of units.
+
+        Returns
+        -------
+        Tensor of shape (n_units, ·)
+            One row for each unit.
+        """
         return weight.movedim(axis, 0).reshape(self.n_units, -1)
 
     def weights(self) -> list[tuple[nn.Parameter, int]]:
@@ -131,7 +155,17 @@ class Hierarchy:
 
     @torch.no_grad()
     def prox_(self, lambda_: float | Tensor, M: float, optimizer: Optimizer) -> None:
-        """Apply the operator to the pair after a step of the optimizer; see :func:`hier_prox_`."""
+        """Apply the operator to the pair after a step of the optimizer; see :func:`hier_prox_`.
+
+        Parameters
+        ----------
+        lambda_ : float or Tensor of shape (n_units,)
+            The penalty.
+        M : float
+            Hierarchy coefficient.
+        optimizer : Optimizer
+            The one whose step was just taken.
+        """
         skip, first = self.skip_by_unit(), self.first_by_unit()
         steps = [
             (torch.as_tensor(step_sizes(optimizer, w), dtype=w.dtype, device=w.device), w, axis)
@@ -259,7 +293,25 @@ def hier_prox_(modules: Any, lambda_: float | Tensor, M: float, optimizer: Optim
 
 
 def hierarchies(modules: Any) -> list[Hierarchy]:
-    """Return every hierarchy of some modules, each once."""
+    """Return every hierarchy of some modules, each once.
+
+    Parameters
+    ----------
+    modules : Module, Hierarchy, or an iterable of these
+        Where to look.
+
+    Returns
+    -------
+    list of Hierarchy
+        At least one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.nn import LassoInput, hierarchies
+    >>> hierarchies(torch.nn.ModuleList([LassoInput(5, 8, 1), torch.nn.Linear(8, 1)]))
+    [Hierarchy(5 of 5 units)]
+    """
     found = list({id(h): h for h in _iterate(modules)}.values())
     weights = [id(weight) for hierarchy in found for weight, _ in hierarchy.weights()]
     if len(set(weights)) < len(weights):

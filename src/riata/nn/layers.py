@@ -72,7 +72,20 @@ class LassoInput(nn.Module):
         self.hierarchy = Hierarchy(self.skip, self.first, groups=groups, costs=costs)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what is added to the output, (n, out_features), and what goes into the model, (n, hidden)."""
+        """Return what is added to the output, (n, out_features), and what goes into the model, (n, hidden).
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, in_features)
+            Samples.
+
+        Returns
+        -------
+        skip : Tensor of shape (n, out_features)
+            What is added to the output.
+        hidden : Tensor of shape (n, hidden)
+            What goes into the model.
+        """
         return self.skip(x), self.first(x)
 
     @property

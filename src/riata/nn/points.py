@@ -20,8 +20,29 @@ class ModulePoint(Point):
 
     Attributes
     ----------
+    lambda_, selected, n_selected, loss, val_loss, val_loss_se, penalty, objective, n_iters, weights, val_losses, best_iter
+        As for :class:`riata.Point`, with units instead of features.
     state : dict
         ``model.load_state_dict(point.state)`` gives the model the weights of this point.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.nn import LassoInput, path
+    >>> class Model(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.input = LassoInput(3, 4, 1)
+    ...         self.rest = torch.nn.Linear(4, 1)
+    ...     def forward(self, x):
+    ...         skip, hidden = self.input(x)
+    ...         return skip + self.rest(hidden.relu())
+    >>> _ = torch.manual_seed(0)
+    >>> X = torch.randn(50, 3)
+    >>> model = Model()
+    >>> dense = path(model, torch.nn.MSELoss(), [(X, X[:, :1])], epochs=(5, 1), path_multiplier=2)[0]
+    >>> dense.n_selected, model.load_state_dict(dense.state)
+    (3, <All keys matched successfully>)
     """
 
     state: dict[str, Tensor] = field(default_factory=dict)
@@ -47,6 +68,28 @@ def select(path: Path, rule: str | float = "1se", *, n_units: int | None = None)
     -------
     ModulePoint
         ``model.load_state_dict(point.state)`` gives the model the weights of this point.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.nn import LassoInput, path, select
+    >>> class Model(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.input = LassoInput(6, 8, 1)
+    ...         self.rest = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    ...     def forward(self, x):
+    ...         skip, hidden = self.input(x)
+    ...         return skip + self.rest(hidden)
+    >>> _ = torch.manual_seed(0)
+    >>> X = torch.randn(200, 6)
+    >>> y = 3 * X[:, :1] - 2 * X[:, 1:2] + 0.3 * torch.randn(200, 1)
+    >>> model = Model()
+    >>> loss = torch.nn.MSELoss(reduction="none")
+    >>> found = path(model, loss, [(X[:150], y[:150])], val=[(X[150:], y[150:])], path_multiplier=1.5)
+    >>> point = select(found, n_units=2)
+    >>> point.selected
+    array([ True,  True, False, False, False, False])
     """
     if n_units is not None:
         fewest = int(path.n_selected.min())

@@ -90,6 +90,27 @@ def path(
     -------
     Path
         Of :class:`ModulePoint`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.nn import LassoInput, path, select
+    >>> class Model(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.input = LassoInput(6, 8, 1)
+    ...         self.rest = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    ...     def forward(self, x):
+    ...         skip, hidden = self.input(x)
+    ...         return skip + self.rest(hidden)
+    >>> _ = torch.manual_seed(0)
+    >>> X = torch.randn(200, 6)
+    >>> y = 3 * X[:, :1] - 2 * X[:, 1:2] + 0.3 * torch.randn(200, 1)
+    >>> model = Model()
+    >>> loss = torch.nn.MSELoss(reduction="none")
+    >>> found = path(model, loss, [(X[:150], y[:150])], val=[(X[150:], y[150:])], path_multiplier=1.5)
+    >>> found[0].n_selected, found[-1].n_selected
+    (6, 0)
     """
     check.number("M", M, high=1e6)
     check.number("gamma", gamma)

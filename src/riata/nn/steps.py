@@ -59,7 +59,18 @@ class HeavyBall(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step."""
+        """Take one step.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss and its gradients, as for any optimizer.
+
+        Returns
+        -------
+        float or None
+            What the closure returned.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -132,7 +132,18 @@ class SparseUnits(nn.Module):
         return (self.units, *self.through)[-1]
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """Return the model's output plus that of the skip connection."""
+        """Return the model's output plus that of the skip connection.
+
+        Parameters
+        ----------
+        *inputs : Tensor
+            What the model takes.
+
+        Returns
+        -------
+        Tensor
+            The output.
+        """
         activations, output = self._run(*inputs)
         skip: Tensor = self.skip(activations)
         return output + skip.view_as(output)

@@ -40,8 +40,21 @@ class Point:
         All other terms of what is minimised, and the sum of ``loss`` and ``penalty``.
     n_iters : int
         Iterations (epochs) at this λ.
+    weights : SparseWeights
+        The network: the rows of its selected features, and all other parameters.
+    val_losses : array of shape (n_val,), or None
+        The loss of each validation sample.
     best_iter : int
         The iteration after which the weights that were kept had been reached.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> dense = LassoNetRegressor(hidden_dims=(10,), random_state=0).fit(X, y).path_[0]
+    >>> dense.lambda_, dense.n_selected, bool(dense.selected.all())
+    (0.0, 10, True)
     """
 
     lambda_: float
@@ -80,6 +93,17 @@ class Path(Sequence[Point]):
     visited : array
         Every λ solved after the dense model, also those whose points were not kept. As ``lambda_seq`` it gives another fit the
         same grid.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = LassoNetRegressor(hidden_dims=(10,), random_state=0).fit(X, y).path_
+    >>> path[0].n_selected, path[-1].n_selected
+    (10, 0)
+    >>> path.to_frame().columns[:4].to_list()
+    ['lambda_', 'n_selected', 'loss', 'val_loss']
     """
 
     def __init__(

@@ -30,7 +30,19 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be written or read; the message says why."""
+    """A model file that cannot be written or read; the message says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from riata import ModelFileError, load
+    >>> with tempfile.NamedTemporaryFile(suffix=".riata") as file:
+    ...     try:
+    ...         load(file.name)
+    ...     except ModelFileError as error:
+    ...         print(error)
+    cannot read ...: it is no model of riata, or is incomplete: File is not a zip file
+    """
 
 
 def pack(values: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
