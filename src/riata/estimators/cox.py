@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from riata import check
 from riata.estimators.documentation import documented
 from riata.estimators.fitting import Settings, Solved
+from riata.estimators.plots import SurvivalPlots
 from riata.estimators.supervised import Supervised
 from riata.losses.survival import EVENT, Ranks, Survival, learn_survival
 from riata.losses.targets import Target
@@ -31,7 +32,7 @@ _EVENTS_PER_FEATURE = 5  # Vittinghoff and McCulloch (2007)
 
 @documented
 @dataclass(repr=False, eq=False)
-class LassoNetCoxRegressor(Supervised):
+class LassoNetCoxRegressor(SurvivalPlots, Supervised):
     """Survival model that says which few features matter and uses only those: Cox's model with a network.
 
     The hazard of a sample is h(t | x) = h₀(t) exp(f(x)), with a baseline hazard h₀ of any shape and a residual network

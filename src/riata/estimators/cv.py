@@ -28,6 +28,7 @@ from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.cox import LassoNetCoxRegressor, most_features
 from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Samples
+from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.jobs import Job, run
@@ -40,7 +41,7 @@ __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
 
 @dataclass(repr=False, eq=False)
-class CrossValidated(Supervised):
+class CrossValidated(CrossValidationPlots, Supervised):
     """Selects a point of the path, and the best of several networks, by cross-validation."""
 
     _single: ClassVar[type[Supervised]]  # the estimator of all samples

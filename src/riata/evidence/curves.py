@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from riata.preprocess import categories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "Curve",
@@ -67,6 +70,29 @@ class Curve:
     shares: Floats
     outputs: list[str]
     mean_range: Floats
+
+    def plot(
+        self, *, data: ArrayLike | None = None, outputs: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the curve, or a point for each level of a category.
+
+        Parameters
+        ----------
+        data : array-like of shape (n,), optional
+            Values of the feature, drawn as a histogram at the foot of a line.
+        outputs : sequence of str, optional
+            Which of ``outputs`` to draw. By default the second of two classes, and of more outputs the six that change most.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        Axes
+            What was drawn on, as by :func:`riata.plot.effect`.
+        """
+        from riata import plot  # matplotlib takes a second to import
+
+        return plot.effect(self, data=data, outputs=outputs, ax=ax)
 
 
 def effect_curve(model: Any, X: Any, feature: Any, *, random_state: Any = None) -> Curve:

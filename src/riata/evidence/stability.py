@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,9 @@ from riata.estimators.selector import ColumnSelector
 from riata.evidence import bounds, halves, inner
 from riata.jobs import Job, run
 from riata.preprocess import categories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["StabilitySelector"]
 
@@ -149,6 +153,28 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         """Number of selected features."""
         check_is_fitted(self, "selected_")
         return int(self.selected_.sum())
+
+    def plot(self, *, names: Sequence[str] | None = None, top: int = 20, ax: Axes | None = None) -> Axes:
+        """Draw the selection frequencies of the most stable features as bars, and the threshold.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the columns; those with the same name are one bar. By default the names of ``fit``.
+        top : int
+            How many features to show at most.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        Axes
+            What was drawn on, as by :func:`riata.plot.stability`.
+        """
+        check_is_fitted(self, "selected_")
+        from riata import plot
+
+        return plot.stability(self, names=names, top=top, ax=ax)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "selected_")

@@ -13,6 +13,7 @@ from riata.network.stacked import SparseWeights
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["Path", "Point", "mean_and_error"]
 
@@ -170,6 +171,51 @@ class Path(Sequence[Point]):
         for norm, point in zip(norms, self.points, strict=True):
             np.add.at(norm, point.weights.features, np.square(point.weights.skip, dtype=np.float64).sum(axis=1))
         return np.sqrt(norms)
+
+    def plot(self, point: Point | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the loss along the path against the number of features.
+
+        Parameters
+        ----------
+        point : Point, optional
+            A point to mark, such as ``model.point_``.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        Axes
+            What was drawn on, as by :func:`riata.plot.path`.
+        """
+        from riata import plot  # matplotlib takes a second to import
+
+        return plot.path(self, point, ax=ax)
+
+    def plot_coefficients(
+        self, *, names: Sequence[str] | None = None, at: float | None = None, top: int = 8, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the norm of each feature's linear weights over λ.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the features; by default x0, x1 and so on.
+        at : float, optional
+            A λ to mark, such as ``model.lambda_``.
+        top : int
+            How many features to name.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        Axes
+            What was drawn on, as by :func:`riata.plot.coefficients`.
+        """
+        from riata import plot
+
+        norms, label = self.skip_norms(), "norm of linear weights"
+        return plot.coefficients(self.lambdas, norms, names=names, at=at, top=top, label=label, ax=ax)
 
     def importances(self) -> Floats:
         """Return the λ at which each feature leaves for good, strictly ordered.
