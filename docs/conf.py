@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for the module below
+sys.path.insert(0, str(HERE))  # for the extensions there
 
 import riata  # noqa: E402
 
@@ -16,12 +16,13 @@ copyright = author
 version = release = riata.__version__
 
 extensions = [
+    "docstrings",
+    "mathml",
     "myst_parser",
     "numpydoc",
     "outside_pages",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -29,6 +30,14 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_templates"]
 templates_path = ["_templates"]
 nitpicky = False  # types in docstrings are written for people, as numpydoc has them
+
+# Pages of public names. Types are in the docstrings, and a name without one fails the build.
+autodoc_typehints = "none"
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+numpydoc_validation_checks = {"GL08"}
+python_maximum_signature_line_length = 80
+html_math_renderer = "mathml"
 
 # Headings have the anchors that a git host gives them, so that links work in both places.
 myst_heading_anchors = 4

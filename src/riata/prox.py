@@ -229,7 +229,7 @@ def hier_prox(
     For each feature (each group of features, stacked) it returns the global minimiser :math:`(b, W)` of
 
     .. math::
-        \tfrac12\|v-b\|^2 + \tfrac12\|u-W\|^2 + \lambda\|b\|_2 + \bar\lambda\|W\|_1
+        \frac{1}{2}\|v-b\|^2 + \frac{1}{2}\|u-W\|^2 + \lambda\|b\|_2 + \bar\lambda\|W\|_1
         \quad\text{subject to}\quad \|W\|_\infty \le M\|b\|_2 .
 
     Parameters

@@ -30,6 +30,17 @@ class FilledPoint(Point):
     filler : SparseWeights or None
         The weights of the network that fills gaps, if it is not the network of the point: the dense network, which gets all
         but the selected columns as gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetImputer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 1)) * [1, 2, 3, -1] + 0.1 * rng.normal(size=(200, 4))
+    >>> X[rng.random(X.shape) < 0.1] = np.nan
+    >>> model = LassoNetImputer((5,), random_state=0).fit(X)
+    >>> model.point_.n_fills >= 1 and model.point_.n_selected <= 4
+    True
     """
 
     n_fills: int = MAX_FILLS

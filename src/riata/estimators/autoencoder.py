@@ -140,7 +140,7 @@ class LassoNetAutoencoder(BaseLassoNet):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_selected_)
+        X : array-like of shape (n_samples, n_selected)
             What :meth:`transform` returns.
 
         Returns

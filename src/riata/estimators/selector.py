@@ -34,7 +34,7 @@ class ColumnSelector(SelectorMixin):
 
         Returns
         -------
-        array of shape (n_samples, n_selected_), or a data frame where ``set_output`` asks for one
+        array of shape (n_samples, n_selected), or a data frame where ``set_output`` asks for one
             The selected columns.
         """
         if self._categories is None and not check.holds_dates(X):

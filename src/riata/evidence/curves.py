@@ -61,6 +61,16 @@ class Curve:
         Names of the classes, or of the targets where there are several.
     mean_range : array of shape (o,)
         Range of the prediction for one sample (its largest less its smallest value), averaged over samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from riata import LassoNetRegressor, effect_curve
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LassoNetRegressor((10,), n_features_to_select=3, random_state=0).fit(X[:300], y[:300])
+    >>> curve = effect_curve(model, X[300:], "bmi")
+    >>> bool(curve.prediction[-1, 0] > curve.prediction[0, 0])
+    True
     """
 
     feature: str

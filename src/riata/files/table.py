@@ -47,6 +47,17 @@ class Table:
         Decisions that a user should know.
     survival : SurvivalColumns, optional
         The columns of survival times.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from riata import read_table
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "cells.csv"
+    >>> rows = [f"s{i},{i % 7},{'AB'[i % 2]},{i % 3}" for i in range(30)]
+    >>> _ = file.write_text(chr(10).join(["name,size,kind,grade", *rows]))
+    >>> table = read_table(file, target="grade")
+    >>> table.task, list(table.X)
+    ('classification', ['size', 'kind'])
     """
 
     X: pd.DataFrame
@@ -64,7 +75,13 @@ class Table:
         return f"Table({shape}, target {self.target!r}, {self.task})"
 
     def y_of(self, rows: NDArray[np.int64]) -> Any:
-        """Return the target of some rows."""
+        """Return the target of some rows.
+
+        Parameters
+        ----------
+        rows : array of int
+            Positions of the rows in ``X``.
+        """
         return self.y.iloc[rows] if isinstance(self.y, pd.DataFrame) else self.y[rows]
 
     @property

@@ -33,7 +33,22 @@ class BinaryCrossEntropy:
     """
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the negative log-likelihood, and P(1) − target."""
+        """Return the negative log-likelihood, and P(1) − target.
+
+        Parameters
+        ----------
+        output : Tensor of shape (R, n, o)
+            Outputs of R networks for n samples.
+        target : Tensor of shape (n, o)
+            Zeros and ones.
+
+        Returns
+        -------
+        losses : Tensor of shape (R, n)
+            One loss per network and sample.
+        slopes : Tensor of shape (R, n, o)
+            Their derivatives by the output.
+        """
         return (functional.softplus(output) - target * output).sum(-1), output.sigmoid().sub_(target)
 
 

@@ -47,7 +47,22 @@ class ReconstructionError:
         self.n_entries = n_entries
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return ‖output − target‖² / n_entries over the entries that count, and its derivative."""
+        """Return ‖output − target‖² / n_entries over the entries that count, and its derivative.
+
+        Parameters
+        ----------
+        output : Tensor of shape (R, n, o)
+            Outputs of R networks for n samples.
+        target : Tensor of shape (n, o)
+            The entries; NaN for those that do not count.
+
+        Returns
+        -------
+        losses : Tensor of shape (R, n)
+            One loss per network and sample.
+        slopes : Tensor of shape (R, n, o)
+            Their derivatives by the output.
+        """
         residual = torch.where(target.isnan(), 0.0, output - target)
         return residual.square().sum(-1).div_(self.n_entries), residual.mul_(2 / self.n_entries)
 
@@ -79,7 +94,7 @@ class SquaredError(NumberLoss):
 class Huber(SquaredError):
     """Squared error up to a distance, and linear beyond it, so that outliers have a bounded influence.
 
-    The loss is r² for |r| ≤ δ and δ (2 |r| − δ) beyond, summed over outputs.
+    The loss of a distance r is r² up to δ and δ (2 r − δ) beyond, summed over outputs.
 
     Parameters
     ----------
@@ -128,7 +143,24 @@ class _Kinked(NumberLoss):
     iters_factor = 2
 
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
-        """Return the losses and their derivatives, with the kink rounded within ±blur."""
+        """Return the losses and their derivatives, with the kink rounded within ±blur.
+
+        Parameters
+        ----------
+        output : Tensor of shape (R, n, o)
+            Outputs of R networks for n samples.
+        target : Tensor of shape (n, o)
+            The target.
+        blur : float
+            Half the width of the part that is rounded.
+
+        Returns
+        -------
+        losses : Tensor of shape (R, n)
+            One loss per network and sample.
+        slopes : Tensor of shape (R, n, o)
+            Their derivatives by the output.
+        """
         raise NotImplementedError
 
     def evaluate(self, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -173,7 +205,7 @@ class AbsoluteError(_Kinked):
     score_name = "D² of the absolute error"
 
     def around(self, output: Tensor, target: Tensor, blur: float) -> tuple[Tensor, Tensor]:
-        """Return |output − target| and its sign."""
+        """Return the absolute differences, summed over outputs, and their signs."""
         size, sign = _size(output - target, blur)
         return size.sum(-1), sign
 

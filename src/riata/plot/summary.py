@@ -30,6 +30,15 @@ def summary_figure(model: Any, names: Sequence[str]) -> Figure:
     -------
     Figure
         Nine inches wide, not attached to any window.
+
+    Examples
+    --------
+    >>> from riata import LassoNetClassifier, plot
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LassoNetClassifier((5,), random_state=0).fit(X, y)
+    >>> [ax.get_title("left") for ax in plot.summary_figure(model, X.columns).axes]
+    ['Loss along the path', 'Most important features']
     """
     figure = Figure(figsize=(9, 4.2), layout=ConstrainedLayoutEngine(wspace=0.06))
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
@@ -60,6 +69,17 @@ def survival_figure(model: Any, X: Any, y: Any, *, title: str, time: str = "time
     -------
     Figure
         Six inches wide, not attached to any window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetCoxRegressor, plot
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.column_stack([rng.exponential(np.exp(-X[:, 0])), rng.random(200) < 0.7])
+    >>> model = LassoNetCoxRegressor((5,), n_features_to_select=1, random_state=0).fit(X[:150], y[:150])
+    >>> plot.survival_figure(model, X[150:], y[150:], title="Held-out samples", time="years").axes[0].get_xlabel()
+    'years'
     """
     figure = Figure(figsize=(6, 5), layout="constrained")
     ax = survival_curves.survival(model, X, y, ax=figure.subplots())

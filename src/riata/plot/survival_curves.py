@@ -137,6 +137,17 @@ def calibration(
     -------
     Axes
         What was drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import LassoNetCoxRegressor, plot
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.column_stack([rng.exponential(np.exp(-X[:, 0])), rng.random(200) < 0.7])
+    >>> model = LassoNetCoxRegressor((5,), n_features_to_select=1, random_state=0).fit(X[:150], y[:150])
+    >>> plot.calibration(model, X[150:], y[150:], time=0.5).get_xlabel()
+    'predicted probability of survival at 0.5'
     """
     ax = new_axes((4.2, 4.2)) if ax is None else ax
     _check_model(model, "calibration")

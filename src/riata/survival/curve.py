@@ -39,6 +39,16 @@ class SurvivalCurve:
         Of the error.
     distribution : {"normal", "logistic", "extreme_value"}
         Of the error.
+
+    Examples
+    --------
+    ``predict_survival_function`` of a :class:`riata.LassoNetIntervalRegressor` returns one for each sample.
+
+    >>> import numpy as np
+    >>> from riata.survival.curve import SurvivalCurve
+    >>> survival = SurvivalCurve(np.array([1.0, 2.0]), location=np.log(2), scale=0.5, distribution="normal")
+    >>> survival([0, 2]), survival.y.round(2)
+    (array([1. , 0.5]), array([0.92, 0.5 ]))
     """
 
     x: Floats
@@ -47,7 +57,18 @@ class SurvivalCurve:
     distribution: str
 
     def __call__(self, time: ArrayLike) -> Floats:
-        """Return the probability of a later event, at any time."""
+        """Return the probability of a later event, at any time.
+
+        Parameters
+        ----------
+        time : array-like
+            Times.
+
+        Returns
+        -------
+        array
+            The probabilities, in the shape of the times.
+        """
         return survival(np.asarray(time, dtype=np.float64), self.location, self.scale, self.distribution)
 
     @property
