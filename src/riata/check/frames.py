@@ -27,13 +27,13 @@ def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
         return X
-    columns = [X.iloc[:, i] for i in range(X.shape[1])]
-    when = [i for i, column in enumerate(columns) if _is_date(column)]
+    columns = {i: X.iloc[:, i] for i in _not_numbers(X)}
+    when = [i for i, column in columns.items() if _is_date(column)]
     if when and not dates:
         found = some([X.columns[i] for i in when])
         raise ValueError(f"{who} needs numbers; there are dates in {found}: drop these columns, or turn them into days")
     numeric, others = {i: _days(columns[i]) for i in when}, []
-    for i, column in enumerate(columns):
+    for i, column in columns.items():
         if i not in numeric and str(column.dtype).startswith(("object", "str", "category")):
             try:
                 numeric[i] = column.astype(object).where(column.notna(), math.nan).astype(np.float64)
@@ -49,8 +49,13 @@ def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
 def holds_dates(X: Any) -> bool:
     """Say whether a data frame, of pandas or polars, has columns of dates."""
     if isinstance(X, pd.DataFrame):
-        return any(_is_date(X.iloc[:, i]) for i in range(X.shape[1]))
+        return any(_is_date(X.iloc[:, i]) for i in _not_numbers(X))
     return hasattr(X, "to_pandas") and any(str(dtype).startswith(("Date", "Duration")) for dtype in X.dtypes)
+
+
+def _not_numbers(X: pd.DataFrame) -> list[int]:
+    """Return the positions of columns that are not of a plain type of numbers; looking into each would take long."""
+    return [i for i, dtype in enumerate(X.dtypes) if dtype.kind not in "biuf"]
 
 
 def _is_date(column: pd.Series) -> bool:

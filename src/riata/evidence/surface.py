@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from riata.evidence import curves
 
@@ -15,6 +16,7 @@ __all__ = ["Surface", "effect_surface"]
 
 Floats = NDArray[np.float64]
 _VALUES = 7  # of each feature
+_LEAST = 1e-12  # probability of which a logarithm is taken
 _SAMPLES, _ENTRIES = 100, 2**22  # samples, and entries of the tables that are predicted at once
 
 
@@ -33,7 +35,9 @@ class Surface:
     outputs : list of str
         Names of the classes, or of the targets where there are several.
     interaction : array of shape (o,)
-        Standard deviation, over the cells, of what is left of the prediction after the means of rows and columns.
+        Standard deviation, over the cells, of what is left of the prediction after the means of rows and columns. For a
+        classifier this is of the log odds of a label, or of the centred logarithms of the probabilities of classes: there,
+        features that do not interact add up.
     share : array of shape (o,)
         The share of the variance over the cells that this is.
     """
@@ -73,13 +77,25 @@ def effect_surface(model: Any, X: Any, first: Any, second: Any, *, random_state:
     stacked = pd.concat(tables, ignore_index=True)
     named = hasattr(model, "feature_names_in_") or not isinstance(X, np.ndarray)
     found = curves.predicted(model, stacked if named else stacked.to_numpy())
-    mean = found.reshape(len(values[0]), len(values[1]), len(frame), -1).mean(axis=2)  # (m1, m2, o)
-    rest = mean - mean.mean(axis=0) - mean.mean(axis=1)[:, None] + mean.mean(axis=(0, 1))
-    total = mean.std(axis=(0, 1))
+    shape = (len(values[0]), len(values[1]), len(frame), -1)
+    mean = found.reshape(shape).mean(axis=2)  # (m1, m2, o)
+    effect = _where_effects_add_up(model, found).reshape(shape).mean(axis=2)
+    rest = effect - effect.mean(axis=0) - effect.mean(axis=1)[:, None] + effect.mean(axis=(0, 1))
+    total = effect.std(axis=(0, 1))
     left = rest.std(axis=(0, 1))
     share = np.square(np.divide(left, total, out=np.zeros_like(left), where=total > 1e-9))
     names = (str(frame.columns[places[0]]), str(frame.columns[places[1]]))
     return Surface(names, (values[0], values[1]), mean, curves.output_names(model, mean.shape[2]), left, share)
+
+
+def _where_effects_add_up(model: Any, predicted: Floats) -> Floats:
+    """Return logarithms of probabilities, of each class less their mean or of the odds of a label; numbers as they are."""
+    if not is_classifier(model):
+        return predicted
+    logs = np.log(np.maximum(predicted, _LEAST))
+    if np.allclose(predicted.sum(axis=1), 1):
+        return logs - logs.mean(axis=1, keepdims=True)
+    return logs - np.log(np.maximum(1 - predicted, _LEAST))
 
 
 def _values(model: Any, column: pd.Series, j: int) -> NDArray[Any]:

@@ -47,6 +47,14 @@ function ticks(low, high, n = 5) {
   return found;
 }
 
+// The smallest range that ends at ticks and covers another.
+function rounded(low, high, n = 4) {
+  if (!(high > low)) return [low - (Math.abs(low) || 1) / 2, low + (Math.abs(low) || 1) / 2];
+  const rough = (high - low) / n, size = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map(m => m * size).find(s => s >= rough * 0.999);
+  return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
+}
+
 // ---- charts ---------------------------------------------------------------------------------------------------------
 
 const W = 380, H = 230, LEFT = 52, RIGHT = 12, TOP = 12, BOTTOM = 40;
@@ -98,7 +106,7 @@ function pathChart(title, label, value, error, hint) {
   const known = values.flatMap((v, i) => (v === null ? [] : [v - errors[i], v + errors[i]]));
   if (!known.length) return null;
   const chart = frame();
-  const y = yAxis(chart, Math.min(...known), Math.max(...known), label);
+  const y = yAxis(chart, ...rounded(Math.min(...known), Math.max(...known)), label);
   const x = scale(0, Math.max(points.length - 1, 1), LEFT + 8, W - RIGHT - 8);
   for (const run of runs(values)) {
     const upper = run.map(i => [x(i), y(values[i] + errors[i])]), lower = run.map(i => [x(i), y(values[i] - errors[i])]).reverse();
@@ -127,21 +135,22 @@ function pathChart(title, label, value, error, hint) {
 }
 
 function weightsChart() {
-  const height = 300, most = 14, left = 150, row = (height - 20) / most;
-  const chart = frame(W, height), marks = svg("g"), note = el("p");
+  const most = 10, left = 150, row = (H - 20) / most;
+  const chart = frame(), marks = svg("g"), note = el("p");
   chart.append(marks);
   updates.push(() => {
     const shown = points[state.at].weights.slice(0, most);
     const low = Math.min(0, ...shown.map(w => w[1])), high = Math.max(0, ...shown.map(w => w[1]));
     const x = scale(low, high, left, W - 48);
     marks.replaceChildren(...shown.flatMap(([j, value], i) => [
-      svg("text", { x: left - 6 - (low < 0 ? 0 : 0), y: 8 + row * (i + 0.5) + 4, "text-anchor": "end", direction: "ltr" }, cut(names[j], 21)),
+      svg("text", { x: left - 6, y: 8 + row * (i + 0.5) + 4, "text-anchor": "end", direction: "ltr" }, cut(names[j], 21)),
       svg("rect", { class: value < 0 ? "less" : "fill", x: Math.min(x(0), x(value)), y: 8 + row * i + 3, width: Math.max(1, Math.abs(x(value) - x(0))), height: row - 6, rx: 2 }),
       svg("text", { x: (value < 0 ? x(0) : x(value)) + 5, y: 8 + row * (i + 0.5) + 4 }, brief(value, 2)),
     ]));
     if (shown.length) marks.append(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 8, y2: 8 + row * shown.length }));
     const n = points[state.at].n;
-    note.textContent = `Of the linear part, for standardised inputs${n > shown.length ? `; the ${shown.length} largest of ${n.toLocaleString("en")}` : ""}. The hidden layers add to them.`;
+    const which = n > shown.length ? `The ${shown.length} largest of ${n.toLocaleString("en")} weights of the linear part, ` : "Of the linear part, ";
+    note.textContent = `${which}for standardised columns; the hidden layers add to it.`;
     chart.setAttribute("aria-label", "Linear weights: " + (shown.map(([j, v]) => `${names[j]} ${brief(v, 2)}`).join(", ") || "none"));
   });
   return card("Linear weights", chart, note);
@@ -204,7 +213,7 @@ function scatterCard() {
   truth.outputs.forEach((name, k) => chooser.append(el("option", { value: k }, name)));
   const draw = () => {
     const k = Number(chooser.value || 0), all = points.flatMap(p => p.predicted[k]).concat(truth.true[k]).filter(v => v !== null);
-    const low = Math.min(...all), high = Math.max(...all);
+    const [low, high] = rounded(Math.min(...all), Math.max(...all));
     chart.replaceChildren();
     const y = yAxis(chart, low, high, "predicted", 300), x = xAxis(chart, low, high, "true", 300);
     chart.append(svg("line", { class: "chance", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }), marks);
@@ -247,7 +256,7 @@ function crossValidationCard() {
   const cv = data.cv;
   if (!cv || !cv.n.length) return null;
   const chart = frame(), known = cv.score.flatMap((v, i) => [v - (cv.score_se[i] || 0), v + (cv.score_se[i] || 0)]);
-  const y = yAxis(chart, Math.min(...known), Math.max(...known), data.score_name);
+  const y = yAxis(chart, ...rounded(Math.min(...known), Math.max(...known)), data.score_name);
   const most = cv.n[cv.n.length - 1], log = n => Math.log1p(n);
   const x = scale(0, log(most), LEFT + 8, W - RIGHT - 8);
   const upper = cv.n.map((n, i) => [x(log(n)), y(cv.score[i] + (cv.score_se[i] || 0))]);
@@ -286,13 +295,14 @@ function pixelCards() {
 const rank = new Map(features.index.map((j, i) => [j, i]));
 
 function insideCard() {
-  const box = byId("inside"), most = 60, inModel = new Set(points[data.at].selected);
+  const box = el("div", { class: "card inside" }), most = 60, inModel = new Set(points[data.at].selected);
   updates.push(() => {
     const now = [...points[state.at].selected].sort((a, b) => rank.get(a) - rank.get(b));
     const chips = now.slice(0, most).map(j => el("li", { class: inModel.has(j) ? "model" : null, title: names[j] }, bdi(cut(names[j], 40))));
     if (now.length > most) chips.push(el("li", {}, `and ${(now.length - most).toLocaleString("en")} more: see the table`));
     box.replaceChildren(el("h3", {}, `${counted(now.length, "feature")} at the slider, the most important first`), el("ul", { class: "chips" }, chips), el("p", {}, "Outlined: in the selected model."));
   });
+  return box;
 }
 
 function readout() {
@@ -441,7 +451,7 @@ function numericEffect(chart, effect, shown) {
     chart.append(svg("rect", { class: "bar", x: x(edges[i]), y: eh - 30 - height, width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), height }));
   });
   const all = shown.flatMap(k => effect.prediction[k]);
-  const y = effectAxis(chart, Math.min(...all), Math.max(...all));
+  const y = effectAxis(chart, ...rounded(Math.min(...all), Math.max(...all), 3));
   shown.forEach((k, s) => {
     const line = svg("path", { class: "line", d: path(at.map((v, i) => [x(v), y(effect.prediction[k][i])])), "stroke-dasharray": style(s).dash || null });
     line.style.stroke = style(s).stroke;
@@ -509,9 +519,10 @@ function mapCard(map) {
 }
 
 function mapSection() {
-  if (!data.maps.length) return;
-  byId("maps").hidden = false;
-  byId("maps-hint").textContent = "Mean prediction where two features are set to values in all held-out samples: the pairs of the model that add up least.";
+  if (features.selected.filter(Boolean).length < 2) { byId("maps").hidden = true; return; }
+  byId("maps-hint").textContent = data.maps.length
+    ? "Mean prediction where two features are set to values in all held-out samples: the pairs of selected features whose effects add up least."
+    : "None is clear: in the pairs of the most important features that were tried, the effects of the two add up.";
   byId("map-cards").append(...data.maps.map(mapCard));
 }
 
@@ -531,10 +542,9 @@ function explorer() {
   const cards = [
     pathChart("Score on held-out samples", data.score_name, "score", "score_se", "± one standard error, by a jackknife."),
     pathChart("Validation loss", "validation loss", "val_loss", "val_loss_se", `± one standard error${penalised ? "; of the penalised networks where no refit is stored" : ", after a refit"}.`),
-    weightsChart(), ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(),
+    weightsChart(), ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(), insideCard(),
   ];
   byId("charts").append(...cards.filter(Boolean));
-  insideCard();
   pathTable();
   byId("slider").addEventListener("input", event => move(Number(event.target.value)));
   byId("to-model").addEventListener("click", () => { move(data.at); byId("slider").focus(); });
