@@ -15,6 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
+from riata import LassoNetClassifier, LassoNetRegressor, losses
 from riata.evidence import held_out, importance, permutation_importance
 from tests.evidence.tables import (
     X_fit,
@@ -93,6 +94,27 @@ def test_errors_of_several_outputs_are_summed():
     two = permutation_importance(LinearRegression().fit(X_fit, Y[:100]), X_out, Y[100:], random_state=0)
     assert one["feature"].equals(two["feature"])
     assert np.allclose(two[["importance", "low", "high", "se"]], 10 * one[["importance", "low", "high", "se"]])
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "huber", losses.Quantile((0.1, 0.9))])
+def test_a_regressor_with_another_loss_is_judged_by_it(loss):
+    model = LassoNetRegressor((4,), loss=loss, select="best", random_state=0).fit(X_fit, y_fit)
+    held = held_out.check_held_out(make_pipeline("passthrough", model), X_out, y_out, "test")
+    own = model._target.loss
+    scale = model._solved.target_scaling
+    mean_loss = -losses.NumberLoss.score(own, y_out.reshape(-1, 1), model._output(X_out), scale, None)
+    assert held.baseline.mean() == pytest.approx(mean_loss)
+    found = permutation_importance(model, X_out, y_out, random_state=0)
+    assert found["importance"].iloc[0] > 0
+
+
+def test_the_log_losses_of_labels_are_summed():
+    table = np.stack([label_fit == "high", y_fit > 1], axis=1).astype(int)
+    truth = np.stack([label_out == "high", y_out > 1], axis=1).astype(int)
+    model = LassoNetClassifier((4,), select="best", random_state=0).fit(X_fit, table)
+    held = held_out.check_held_out(model, X_out, truth, "test")
+    both = [log_loss(truth[:, k], model.predict_proba(X_out)[:, k]) for k in range(2)]
+    assert held.baseline.mean() == pytest.approx(sum(both), rel=1e-4)
 
 
 def test_importances_are_sorted_and_intervals_are_those_of_the_t_distribution(models):

@@ -18,6 +18,8 @@ from riata.losses.targets import Classes, Target, learn_classes
 
 __all__ = ["LassoNetClassifier"]
 
+_LEAST_LIKELIHOOD = 1e-7  # so that one sample does not decide a mean loss
+
 
 @documented
 @dataclass(repr=False, eq=False)
@@ -160,6 +162,16 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     def _score_of(self, output: NDArray[np.float64], y: Any, sample_weight: Any) -> float:
         truth = self._plain_target(y)
         return float(accuracy_score(truth, self._prediction_of(output), sample_weight=sample_weight))
+
+    @property
+    def _has_own_losses(self) -> bool:
+        return bool(self._target.coding.many)
+
+    def _sample_losses(self, X: Any, y: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log loss, a sum over labels, of every sample in each of b tables, stacked to (b · n, d): (b, n)."""
+        probability = self.predict_proba(X).reshape(-1, *y.shape)
+        likelihood = np.where(y > 0, probability, 1 - probability)
+        return -np.log(np.maximum(likelihood, _LEAST_LIKELIHOOD)).sum(axis=2)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

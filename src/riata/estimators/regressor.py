@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
+from riata.losses.location import SquaredError
 from riata.losses.names import of_numbers
 from riata.losses.targets import Numbers, Target, learn_numbers
 
@@ -117,6 +118,17 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         weights = None if sample_weight is None else np.asarray(sample_weight)
         target = self._target.columns(self._plain_target(y))
         return self._target.loss.score(target, output, self._solved.target_scaling, weights)
+
+    @property
+    def _has_own_losses(self) -> bool:
+        return type(self._target.loss) is not SquaredError
+
+    def _sample_losses(self, X: Any, y: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of every sample in each of b tables, stacked to (b · n, d), for a target, (n, k): (b, n)."""
+        output = self._output(X)
+        target = self._target.columns(y if self._target.shape else y[:, 0])
+        by_table = output.reshape(-1, len(target), output.shape[1])
+        return self._target.loss.losses(target, by_table, self._solved.target_scaling)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

@@ -60,6 +60,11 @@ class Supervised(BaseLassoNet):
         """
         return self._fit(X, y, sample_weight, X_val, y_val)
 
+    @property
+    def _has_own_losses(self) -> bool:
+        """Whether ``_sample_losses`` is used in place of the log loss or the squared error."""
+        return True
+
     def path(
         self,
         X: ArrayLike,

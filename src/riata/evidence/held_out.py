@@ -156,9 +156,12 @@ def sorted_table(features: list[Feature], columns: dict[str, Floats], by: str, *
 
 def _kind(model: Any) -> str | None:
     """Return which losses a model has, or None if it has none."""
+    last = inner.last_step(model)
+    if isinstance(last, Supervised) and last._has_own_losses:
+        return "own"
     if is_classifier(model) or is_regressor(model):
         return "classes" if is_classifier(model) else "numbers"
-    return "own" if isinstance(inner.last_step(model), Supervised) else None
+    return None
 
 
 def _own_losses(model: Any, tables: Any, target: Floats, weights: Floats) -> Floats:

@@ -31,8 +31,10 @@ def permutation_importance(
     """Estimate how much larger the loss of a fitted model is where a feature has the values of other samples.
 
     The loss of a sample is the log loss of ``predict_proba`` for a classifier and the squared error of ``predict``, summed
-    over outputs, for a regressor. For Cox's model it is the sample's part of the negative logarithm of the partial likelihood,
-    in which the samples of X are at risk together, and for times in intervals the negative logarithm of the likelihood.
+    over outputs, for a regressor. For a table of labels it is the log loss summed over them, and for a regressor of riata with
+    another ``loss`` that loss, on the scale of training. For Cox's model it is the sample's part of the negative logarithm of
+    the partial likelihood, in which the samples of X are at risk together, and for times in intervals the negative logarithm of
+    the likelihood.
 
     The importance of a feature is E[loss(x with the feature of another sample, y) − loss(x, y)], estimated with permutations in
     which no sample keeps its value. The interval accounts for the choice of the held-out samples, with the model as it is. A

@@ -284,9 +284,29 @@ class NumberLoss:
         float
             The score; larger is better.
         """
+        return -float(np.average(self.losses(target, linear[None], scale)[0], weights=weights))
+
+    def losses(self, target: Floats, linear: Floats, scale: Scaling) -> Floats:
+        """Return the loss of each sample in each of b tables, (b, n), as it is minimised: on the scale of training.
+
+        Parameters
+        ----------
+        target : array of shape (n, k)
+            The columns of y.
+        linear : array of shape (b, n, o)
+            Outputs of the network times scale plus center.
+        scale : Scaling
+            What :meth:`scaled` returned.
+
+        Returns
+        -------
+        array of shape (b, n)
+            The losses.
+        """
         output = torch.from_numpy((linear - scale.center) / scale.scale)
         scaled = torch.from_numpy(scale.apply(self.expanded(target), np.float64))
-        return -float(np.average(self.evaluate(output[None], scaled)[0][0].numpy(), weights=weights))
+        found: Floats = self.evaluate(output, scaled)[0].numpy()
+        return found
 
 
 class ClassLoss:

@@ -97,7 +97,7 @@ def summarise(
         "kind": outcome.kind,
         "estimator": type(model).__name__,
         "score_name": model.score_name,
-        "loss_name": _LOSSES[outcome.kind],
+        "loss_name": "loss" if outcome.kind == "numbers" and model._has_own_losses else _LOSSES[outcome.kind],
         "prediction_name": _PREDICTIONS[outcome.kind],
         "n_held_out": len(samples),
         "n_features": len(names),

@@ -38,10 +38,14 @@ const plusMinus = (value, error) => brief(value) + (error === null || error === 
 const counted = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 const cut = (text, n) => { const signs = [...text]; return signs.length > n ? signs.slice(0, n - 1).join("") + "…" : text; };
 
+function stepOf(low, high, n) {
+  const rough = (high - low) / n, size = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 2.5, 5, 10].map(m => m * size).find(s => s >= rough * 0.999);
+}
+
 function ticks(low, high, n = 5) {
   if (!(high > low)) return [low];
-  const rough = (high - low) / n, size = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map(m => m * size).find(s => s >= rough * 0.999);
+  const step = stepOf(low, high, n);
   const found = [];
   for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) found.push(Math.abs(t) < step * 1e-6 ? 0 : t);
   return found;
@@ -50,9 +54,12 @@ function ticks(low, high, n = 5) {
 // The smallest range that ends at ticks and covers another.
 function rounded(low, high, n = 4) {
   if (!(high > low)) return [low - (Math.abs(low) || 1) / 2, low + (Math.abs(low) || 1) / 2];
-  const rough = (high - low) / n, size = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map(m => m * size).find(s => s >= rough * 0.999);
-  return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
+  let range = [low, high];
+  for (let round = 0; round < 3; round++) { // a wider range may have wider steps
+    const step = stepOf(...range, n);
+    range = [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
+  }
+  return range;
 }
 
 // ---- charts ---------------------------------------------------------------------------------------------------------
