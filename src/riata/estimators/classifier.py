@@ -171,7 +171,8 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         """Return the log loss, a sum over labels, of every sample in each of b tables, stacked to (b · n, d): (b, n)."""
         probability = self.predict_proba(X).reshape(-1, *y.shape)
         likelihood = np.where(y > 0, probability, 1 - probability)
-        return -np.log(np.maximum(likelihood, _LEAST_LIKELIHOOD)).sum(axis=2)
+        losses: NDArray[np.float64] = -np.log(np.maximum(likelihood, _LEAST_LIKELIHOOD)).sum(axis=2)
+        return losses
 
     @property
     def coef_(self) -> NDArray[np.float64]:

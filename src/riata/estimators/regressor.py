@@ -128,7 +128,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         output = self._output(X)
         target = self._target.columns(y if self._target.shape else y[:, 0])
         by_table = output.reshape(-1, len(target), output.shape[1])
-        return self._target.loss.losses(target, by_table, self._solved.target_scaling)
+        return self._target.loss.sample_losses(target, by_table, self._solved.target_scaling)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

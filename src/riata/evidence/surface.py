@@ -93,9 +93,9 @@ def _where_effects_add_up(model: Any, predicted: Floats) -> Floats:
     if not is_classifier(model):
         return predicted
     logs = np.log(np.maximum(predicted, _LEAST))
-    if np.allclose(predicted.sum(axis=1), 1):
-        return logs - logs.mean(axis=1, keepdims=True)
-    return logs - np.log(np.maximum(1 - predicted, _LEAST))
+    exclusive = np.allclose(predicted.sum(axis=1), 1)
+    against: Floats = logs.mean(axis=1, keepdims=True) if exclusive else np.log(np.maximum(1 - predicted, _LEAST))
+    return logs - against
 
 
 def _values(model: Any, column: pd.Series, j: int) -> NDArray[Any]:

@@ -284,9 +284,9 @@ class NumberLoss:
         float
             The score; larger is better.
         """
-        return -float(np.average(self.losses(target, linear[None], scale)[0], weights=weights))
+        return -float(np.average(self.sample_losses(target, linear[None], scale)[0], weights=weights))
 
-    def losses(self, target: Floats, linear: Floats, scale: Scaling) -> Floats:
+    def sample_losses(self, target: Floats, linear: Floats, scale: Scaling) -> Floats:
         """Return the loss of each sample in each of b tables, (b, n), as it is minimised: on the scale of training.
 
         Parameters
