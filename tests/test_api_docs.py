@@ -16,6 +16,7 @@ MODULES = ("riata", "riata.plot", "riata.nn", "riata.nn.lightning", "riata.losse
 RETURNED = (  # by public methods and functions
     "riata.completion.FilledPoint",
     "riata.evidence.Curve",
+    "riata.evidence.Surface",
     "riata.files.Table",
     "riata.survival.curve.SurvivalCurve",
     "riata.survival.step_function.StepFunction",

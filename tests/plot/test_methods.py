@@ -24,6 +24,7 @@ from riata import (
     StabilitySelector,
     Training,
     effect_curve,
+    effect_surface,
     plot,
 )
 from tests.plot.drawn import drawn
@@ -102,6 +103,10 @@ PAIRS: dict[str, tuple[Draw, Draw]] = {
     "Curve.plot": (
         lambda f, ax: effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp").plot(data=f.X["bp"], ax=ax),
         lambda f, ax: plot.effect(effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp"), data=f.X["bp"], ax=ax),
+    ),
+    "Surface.plot": (
+        lambda f, ax: effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>").plot(ax=ax),
+        lambda f, ax: plot.surface(effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>"), ax=ax),
     ),
 }
 

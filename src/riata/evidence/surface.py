@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from riata.evidence import curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Surface", "effect_surface"]
 
@@ -40,6 +43,16 @@ class Surface:
         features that do not interact add up.
     share : array of shape (o,)
         The share of the variance over the cells that this is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from riata import effect_surface
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> surface = effect_surface(LinearRegression().fit(X, y), X, "bmi", "s5")
+    >>> surface.prediction.shape, bool(surface.share[0] < 1e-9)  # effects that add up
+    ((7, 7, 1), True)
     """
 
     features: tuple[str, str]
@@ -48,6 +61,26 @@ class Surface:
     outputs: list[str]
     interaction: Floats
     share: Floats
+
+    def plot(self, *, output: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the mean prediction as colours over the plane of the features.
+
+        Parameters
+        ----------
+        output : str, optional
+            Which of ``outputs`` to draw. By default the second of two classes, and of more outputs the one with the largest
+            interaction.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        Axes
+            What was drawn on, as by :func:`riata.plot.surface`.
+        """
+        from riata import plot  # matplotlib takes a second to import
+
+        return plot.surface(self, output=output, ax=ax)
 
 
 def effect_surface(model: Any, X: Any, first: Any, second: Any, *, random_state: Any = None) -> Surface:
@@ -63,6 +96,21 @@ def effect_surface(model: Any, X: Any, first: Any, second: Any, *, random_state:
         Names or positions of columns.
     random_state : int, optional
         Seed of that part.
+
+    Returns
+    -------
+    Surface
+        Values, mean predictions, and how much of them is an interaction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riata import effect_surface
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    >>> model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> bool(effect_surface(model, X, 0, 1).share[0] > 0.9)  # an interaction, with next to no effect of either alone
+    True
     """
     frame = curves.checked(model, X)
     frame = curves.subsample(frame, random_state, max(20, min(_SAMPLES, _ENTRIES // (_VALUES**2 * frame.shape[1]))))

@@ -167,6 +167,8 @@ class Path(Sequence[Point]):
 
     def skip_norms(self) -> Floats:
         """Norm of each feature's skip weights at every point, (points, d); zero where it is out."""
+        if not self.points:
+            raise ValueError("the path has no points")
         norms = np.zeros((len(self), len(self.points[0].selected)))
         for norm, point in zip(norms, self.points, strict=True):
             np.add.at(norm, point.weights.features, np.square(point.weights.skip, dtype=np.float64).sum(axis=1))

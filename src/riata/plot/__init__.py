@@ -3,7 +3,7 @@
 from riata.plot.bars import importance, stability
 from riata.plot.curves import cv, path
 from riata.plot.effects import effect
-from riata.plot.heatmap import interaction
+from riata.plot.heatmap import interaction, surface
 from riata.plot.images import pixels
 from riata.plot.lines import coefficients
 from riata.plot.summary import summary_figure, survival_figure
@@ -20,6 +20,7 @@ __all__ = [
     "pixels",
     "stability",
     "summary_figure",
+    "surface",
     "survival",
     "survival_figure",
 ]

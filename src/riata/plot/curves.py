@@ -73,8 +73,10 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
     >>> plot.path(model.path_, model.point_).get_xlabel()
     'number of features'
     """
-    ax = new_axes() if ax is None else ax
     points = list(path)
+    if not points:
+        raise ValueError("the path has no points")
+    ax = new_axes() if ax is None else ax
     validated = bool(np.isfinite([p.val_loss for p in points]).any())
     best = _best_per_count(points, validated)
     counts = np.array([p.n_selected for p in best])

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.dates import date2num
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from riata.plot.style import GREY, INK, SLATE, clean, line_of, new_axes, shortened
+from riata.plot.style import GREY, SLATE, clean, line_of, name_in_legend, new_axes, shortened
 
-__all__ = ["CurveLike", "effect"]
+__all__ = ["CurveLike", "are_probabilities", "effect", "mean_of"]
 
 Floats = NDArray[np.float64]
 _BINS, _HEIGHT = 30, 0.18  # of the histogram; its height is a share of that of the axes
@@ -96,20 +97,31 @@ def effect(
     ax = new_axes() if ax is None else ax
     shown = _shown(curve, outputs)
     draw = _draw_lines if curve.ordered else _draw_levels
-    draw(ax, curve, shown)
+    drawn = draw(ax, curve, shown)
     if curve.ordered and data is not None:
         _draw_histogram(ax, data, curve.values)
-    label = "mean probability" if _are_probabilities(curve) else "mean prediction"
-    label = f"{label} of {shortened(curve.outputs[shown[0]])}" if len(shown) == 1 and curve.outputs[shown[0]] else label
+    label = mean_of(curve.prediction, curve.outputs, shown[0] if len(shown) == 1 else None)
     feature = shortened(curve.feature)
     ax.set_xlabel(feature if curve.ordered else label, parse_math=False)
     ax.set_ylabel(label if curve.ordered else feature, parse_math=False)
     clean(ax)
     if not curve.ordered:
         ax.tick_params(axis="y", length=0)
-    if len(shown) > 1:
-        _draw_legend(ax)
+    if len(shown) > 1:  # above the axes, where nothing is drawn
+        where = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "frameon": False, "borderaxespad": 0.2}
+        name_in_legend(ax, drawn, [curve.outputs[k] for k in shown], ncols=3, columnspacing=1.2, **where)
     return ax
+
+
+def are_probabilities(prediction: Floats, outputs: Sequence[str]) -> bool:
+    """Return whether predictions are those of classes, which sum to 1."""
+    return len(outputs) > 1 and bool(np.allclose(prediction.sum(axis=-1), 1, atol=1e-4))
+
+
+def mean_of(prediction: Floats, outputs: Sequence[str], k: int | None) -> str:
+    """Name a mean over samples: of one output, or of several."""
+    label = "mean probability" if are_probabilities(prediction, outputs) else "mean prediction"
+    return label if k is None or not outputs[k] else f"{label} of {shortened(outputs[k])}"
 
 
 def _shown(curve: CurveLike, outputs: Sequence[str] | None) -> list[int]:
@@ -121,22 +133,18 @@ def _shown(curve: CurveLike, outputs: Sequence[str] | None) -> list[int]:
         if unknown or not asked:
             raise ValueError(f"outputs must be among {', '.join(map(repr, names))}; got {outputs!r}")
         return [names.index(name) for name in asked]
-    if len(names) == 2 and _are_probabilities(curve):
+    if len(names) == 2 and are_probabilities(curve.prediction, names):
         return [1]
     order = np.argsort(-np.ptp(curve.prediction, axis=0), kind="stable")[:_MOST_LINES]
     return sorted(int(k) for k in order)
 
 
-def _are_probabilities(curve: CurveLike) -> bool:
-    """Return whether predictions are those of classes, which sum to 1."""
-    return len(curve.outputs) > 1 and bool(np.allclose(curve.prediction.sum(axis=1), 1, atol=1e-4))
-
-
-def _draw_lines(ax: Axes, curve: CurveLike, shown: list[int]) -> None:
+def _draw_lines(ax: Axes, curve: CurveLike, shown: list[int]) -> list[Line2D]:
+    lines = []
     for i, k in enumerate(shown):
         colour, dashes, marker = line_of(i)
-        (line,) = ax.plot(curve.values, curve.prediction[:, k], color=colour, label=shortened(curve.outputs[k]))
-        line.set(linestyle=dashes, linewidth=1.8, marker=marker, markersize=3.6)
+        lines += ax.plot(curve.values, curve.prediction[:, k], color=colour, linestyle=dashes, linewidth=1.8)
+        lines[-1].set(marker=marker, markersize=3.6)
     ax.margins(y=0.08)
     if curve.values.dtype.kind == "M":
         ax.tick_params(axis="x", labelrotation=30)
@@ -144,6 +152,7 @@ def _draw_lines(ax: Axes, curve: CurveLike, shown: list[int]) -> None:
             tick.set_horizontalalignment("right")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(6))
+    return lines
 
 
 def _draw_histogram(ax: Axes, data: ArrayLike, values: NDArray[Any]) -> None:
@@ -172,8 +181,9 @@ def _draw_histogram(ax: Axes, data: ArrayLike, values: NDArray[Any]) -> None:
     )
 
 
-def _draw_levels(ax: Axes, curve: CurveLike, shown: list[int]) -> None:
+def _draw_levels(ax: Axes, curve: CurveLike, shown: list[int]) -> list[Line2D]:
     """Draw a point for each level."""
+    points = []
     kept = np.argsort(-curve.shares, kind="stable")[:_MOST_LEVELS]
     places = np.arange(len(kept))
     for i, k in enumerate(shown):
@@ -182,26 +192,9 @@ def _draw_levels(ax: Axes, curve: CurveLike, shown: list[int]) -> None:
         mean = float(curve.shares @ curve.prediction[:, k])
         ax.axvline(mean, color=colour if len(shown) > 1 else SLATE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         ax.hlines(places, mean, line, color=GREY, linewidth=1.4, zorder=1)
-        ax.plot(
-            line, places, linestyle="", color=colour, marker=marker, markersize=7, label=shortened(curve.outputs[k])
-        )
+        points += ax.plot(line, places, linestyle="", color=colour, marker=marker, markersize=7)
     names = [f"{shortened(str(curve.values[i]))} ({100 * curve.shares[i]:.0f} %)" for i in kept]
     ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(len(kept) - 0.5, -0.5)
     ax.margins(x=0.08)
-
-
-def _draw_legend(ax: Axes) -> None:
-    """Name the outputs above the axes, where nothing is drawn."""
-    legend = ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=3,
-        fontsize=9,
-        labelcolor=INK,
-        frameon=False,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    return points

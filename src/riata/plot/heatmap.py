@@ -1,17 +1,50 @@
-"""The mean of the target over the plane of two features."""
+"""The mean of the target, or of predictions, over the plane of two features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from riata.plot.style import SEQUENTIAL, clean, new_axes, shortened
+from riata.plot.effects import are_probabilities, mean_of
+from riata.plot.style import INK, SEQUENTIAL, clean, new_axes, shortened
 
-__all__ = ["interaction"]
+__all__ = ["SurfaceLike", "interaction", "surface"]
+
+Floats = NDArray[np.float64]
+
+
+class SurfaceLike(Protocol):
+    """What a figure needs of the effect of two features."""
+
+    @property
+    def features(self) -> tuple[str, str]:
+        """Their names."""
+        ...
+
+    @property
+    def values(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values of each."""
+        ...
+
+    @property
+    def prediction(self) -> Floats:
+        """Mean predictions, (m1, m2, o)."""
+        ...
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the classes or targets."""
+        ...
+
+    @property
+    def interaction(self) -> Floats:
+        """Size of the interaction, (o,)."""
+        ...
 
 
 def interaction(
@@ -64,12 +97,78 @@ def interaction(
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     sums = np.bincount(cell, values[known], shape[0] * shape[1]).reshape(shape)
     means = np.ma.masked_array(sums / np.maximum(counts, 1), counts == 0)
+    return _draw_cells(ax, means, (x_labels, y_labels), (names[0], names[1]), label)
+
+
+def surface(surface: SurfaceLike, *, output: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the mean prediction over the plane of two features.
+
+    Parameters
+    ----------
+    surface : Surface
+        What :func:`riata.effect_surface` returns.
+    output : str, optional
+        Which of ``surface.outputs`` to draw. By default the second of two classes, and of more outputs the one with the largest
+        interaction.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from riata import effect_surface, plot
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, y)
+    >>> ax = plot.surface(effect_surface(model, X, "bmi", "s5"))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('bmi', 's5')
+    """
+    k = _output(surface, output)
+    ax = new_axes() if ax is None else ax
+    labels = [_label(value) for value in surface.values[0]], [_label(value) for value in surface.values[1]]
+    name = mean_of(surface.prediction, surface.outputs, k)
+    return _draw_cells(ax, surface.prediction[:, :, k].T, labels, surface.features, name)
+
+
+def _output(surface: SurfaceLike, output: str | None) -> int:
+    """Return the position of the output to draw."""
+    names = list(surface.outputs)
+    if output is not None:
+        if output not in names:
+            raise ValueError(f"output must be one of {', '.join(map(repr, names))}; got {output!r}")
+        return names.index(output)
+    if len(names) == 2 and are_probabilities(surface.prediction, names):
+        return 1
+    return int(surface.interaction.argmax())
+
+
+def _label(value: Any) -> str:
+    """Return a number, a day or a level as text."""
+    if isinstance(value, np.datetime64 | pd.Timestamp):
+        return str(pd.Timestamp(value).date())
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        return f"{value:.3g}"
+    return shortened(str(value))
+
+
+def _draw_cells(ax: Axes, means: Floats, labels: tuple[list[str], list[str]], names: Sequence[str], name: str) -> Axes:
+    """Draw a colour for each cell, (rows, columns), with the labels of columns and rows, and a bar of colours with a name."""
     mesh = ax.pcolormesh(means, cmap=SEQUENTIAL, edgecolors="white", linewidth=0.5)
-    colour_bar = ax.figure.colorbar(mesh, ax=ax, label=label)
-    colour_bar.outline.set_visible(False)
-    for axis, labels in ((ax.xaxis, x_labels), (ax.yaxis, y_labels)):
-        axis.set_ticks(np.arange(len(labels)) + 0.5, labels)
-    ax.tick_params(axis="x", labelrotation=45 if max(map(len, x_labels), default=0) > 4 else 0)
+    bar = ax.figure.colorbar(mesh, ax=ax)
+    bar.set_label(name, color=INK, parse_math=False)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, labelsize=9)
+    for axis, texts in zip((ax.xaxis, ax.yaxis), labels, strict=True):
+        axis.set_ticks(np.arange(len(texts)) + 0.5, texts, parse_math=False)
+    if max(map(len, labels[0]), default=0) > 4:
+        for tick in ax.get_xticklabels():
+            tick.set(rotation=45, rotation_mode="anchor", horizontalalignment="right")
     ax.set_xlabel(shortened(str(names[0])), parse_math=False)
     ax.set_ylabel(shortened(str(names[1])), parse_math=False)
     return clean(ax)
@@ -80,19 +179,21 @@ def _cells(feature: ArrayLike, bins: int) -> tuple[NDArray[np.int64], list[str]]
     column = pd.Series(np.asarray(feature))
     if column.nunique() <= bins or not pd.api.types.is_numeric_dtype(column):
         codes, levels = pd.factorize(column, sort=True)
-        return np.where(codes < bins, codes, -1), [shortened(f"{level}") for level in levels[:bins]]
+        return np.where(codes < bins, codes, -1), [_label(level) for level in levels[:bins]]
     binned, edges = pd.qcut(column, bins, labels=False, retbins=True, duplicates="drop")
     middles = (edges[1:] + edges[:-1]) / 2
     return binned.fillna(-1).to_numpy(dtype=np.int64), [f"{middle:.3g}" for middle in middles]
 
 
-def _numbers(target: ArrayLike, name: str) -> tuple[NDArray[np.float64], str]:
+def _numbers(target: ArrayLike, name: str) -> tuple[Floats, str]:
     """Return the numbers whose mean is drawn, and the label of that mean."""
     values = np.asarray(target)
     levels = pd.unique(values[~pd.isna(values)])
     if len(levels) == 2:
         positive = sorted(levels)[1]
-        return np.where(pd.isna(values), np.nan, values == positive).astype(np.float64), f"share of {name} = {positive}"
+        return np.where(pd.isna(values), np.nan, values == positive).astype(
+            np.float64
+        ), f"share of {shortened(name)} = {shortened(str(positive))}"
     if not np.issubdtype(values.dtype, np.number):
         raise ValueError(f"target must hold numbers or two classes; it has {len(levels)}: compare one with the others")
-    return values.astype(np.float64), f"mean of {name}"
+    return values.astype(np.float64), f"mean of {shortened(name)}"

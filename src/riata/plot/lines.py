@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from riata.plot.style import GREY, INK, ORANGE, clean, line_of, new_axes, shortened
+from riata.plot.style import GREY, INK, ORANGE, clean, line_of, name_in_legend, new_axes
 
 __all__ = ["coefficients"]
 
@@ -63,18 +64,20 @@ def coefficients(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['bmi', 's5', 'bp']
     """
-    ax = new_axes((5.6, 4.2)) if ax is None else ax
     at_points, weights = _checked(lambdas, coefficients)
     d = weights.shape[1]
     labels = [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
     if len(labels) != d:
         raise ValueError(f"names must hold one name for each of the {d} features; got {len(labels)}")
+    ax = new_axes((5.6, 4.2)) if ax is None else ax
     named = _longest(weights)[:top]
-    for j in np.setdiff1d(np.flatnonzero(weights.any(axis=0)), named):
-        ax.plot(at_points, weights[:, j], color=GREY, linewidth=0.8, zorder=1)
+    others = np.setdiff1d(np.flatnonzero(weights.any(axis=0)), named)
+    grey = [np.column_stack([at_points, weights[:, j]]) for j in others]
+    ax.add_collection(LineCollection(grey, colors=GREY, linewidths=0.8, zorder=1))  # quick, however many they are
+    lines = []
     for i, j in enumerate(named):
         colour, dashes, _ = line_of(i)
-        ax.plot(at_points, weights[:, j], color=colour, linestyle=dashes, linewidth=1.8, label=shortened(labels[j]))
+        lines += ax.plot(at_points, weights[:, j], color=colour, linestyle=dashes, linewidth=1.8)
     ax.axhline(0, color=INK, linewidth=0.6, zorder=0)
     if at is not None:
         ax.axvline(max(at, at_points[0]), color=ORANGE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
@@ -82,8 +85,9 @@ def coefficients(
     ax.set_ylabel(label)
     clean(ax)
     _count_axis(ax, at_points, np.count_nonzero(weights, axis=1))
-    if len(named):
-        _draw_legend(ax, weights)
+    if lines:
+        where = {"loc": _emptier_corner(weights), "edgecolor": "none", "framealpha": 0.85, "handlelength": 2.2}
+        name_in_legend(ax, lines, [labels[j] for j in named], **where)
     return ax
 
 
@@ -114,10 +118,9 @@ def _longest(weights: Floats) -> NDArray[np.int64]:
 def _lambda_axis(ax: Axes, lambdas: Floats) -> None:
     """Set a logarithmic axis with labels on a range of any length."""
     low, high = lambdas.min(), lambdas.max()
+    margin = (high / low) ** 0.02 if high > low else 2
+    ax.set_xlim(low / margin, high * margin)  # before the scale, which refuses limits that are equal
     ax.set_xscale("log")
-    ax.set_xlim(low / (high / low) ** 0.02, high * (high / low) ** 0.02) if high > low else ax.set_xlim(
-        low / 2, low * 2
-    )
     decades = np.log10(high / low)
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0) if decades > 0.8 else "all"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -138,16 +141,7 @@ def _count_axis(ax: Axes, lambdas: Floats, counts: NDArray[np.int64]) -> None:
     above.set_xlabel("number of features", color=INK, fontsize=9)
 
 
-def _draw_legend(ax: Axes, weights: Floats) -> None:
-    """Name the lines on the right, where most are zero, on the side that has more space."""
+def _emptier_corner(weights: Floats) -> str:
+    """Return the corner on the right, where most weights are zero, that has more space."""
     right = weights[len(weights) // 2 :]
-    legend = ax.legend(
-        loc="upper right" if right.max() <= -right.min() * 1.5 or right.min() >= 0 else "lower right",
-        fontsize=9,
-        labelcolor=INK,
-        edgecolor="none",
-        framealpha=0.85,
-        handlelength=2.2,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    return "upper right" if right.max() <= -right.min() * 1.5 or right.min() >= 0 else "lower right"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -19,14 +21,15 @@ __all__ = [
     "Line",
     "clean",
     "line_of",
+    "name_in_legend",
     "new_axes",
     "shortened",
 ]
 
-# The palette of Okabe and Ito (2008), which can be told apart without the cones for red, green or blue. Black and yellow are
-# left out: the one is the colour of text, the other can hardly be seen on white.
-BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
-LINES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY)
+# Blue and orange are those of Okabe and Ito (2008). The others differ in lightness, too: all six can be told apart without the
+# cones for red, green or blue, and have a contrast of 3 with white, which their green, amber and sky blue do not have at once.
+BLUE, ORANGE, GREEN, PINK, VIOLET, BROWN = "#0072b2", "#d55e00", "#005c3a", "#d0709f", "#44157a", "#a08a5a"
+LINES = (BLUE, ORANGE, GREEN, PINK, VIOLET, BROWN)
 GREY, INK = "#c9ced6", "#30363d"
 SLATE = "#6b7480"  # a grey for lines and text, between GREY and INK
 SEQUENTIAL, DIVERGING = "cividis", "PuOr_r"  # the first is perceptually uniform, the second darkens to either side
@@ -70,5 +73,13 @@ def clean(ax: Axes) -> Axes:
 
 
 def shortened(name: str) -> str:
-    """Cut a name to at most 28 characters, the last of which is then an ellipsis."""
-    return name if len(name) <= 28 else f"{name[:27]}…"
+    """Return a name on one line and with at most 28 characters, the last of which is an ellipsis where it was cut."""
+    line = " ".join(name.split())
+    return line if len(line) <= 28 else f"{line[:27]}…"
+
+
+def name_in_legend(ax: Axes, drawn: Sequence[Artist], names: Sequence[str], **how: Any) -> None:
+    """Name what was drawn as it is: without mathematics in dollar signs, and names that begin with an underscore, too."""
+    legend = ax.legend(drawn, ["name"] * len(drawn), fontsize=9, labelcolor=INK, **how)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=shortened(name), parse_math=False)

@@ -83,6 +83,6 @@ def survival_figure(model: Any, X: Any, y: Any, *, title: str, time: str = "time
     """
     figure = Figure(figsize=(6, 5), layout="constrained")
     ax = survival_curves.survival(model, X, y, ax=figure.subplots())
-    ax.set_title(title, pad=40, **_TITLE)  # above the legend
+    ax.set_title(title, pad=40, parse_math=False, **_TITLE)  # above the legend
     ax.set_xlabel(shortened(time), parse_math=False)
     return figure
