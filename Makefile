@@ -3,10 +3,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs reproduce clean
+.PHONY: help demo test browser-test lint bench docs reproduce clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The build backend is installed first, so that its version is pinned too: constraints do not reach an isolated build.
 # setuptools builds autograd-gamma, which lifelines needs and which has no wheel; that of an older Python cannot.
@@ -18,6 +18,10 @@ help:  ## list the targets
 
 .venv/.docs: .venv/.installed
 	$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+.venv/.browser: .venv/.installed
+	$(PIP) --no-build-isolation --editable '.[browser]'
 	@touch $@
 
 .venv/.bench: .venv/.installed
@@ -33,6 +37,9 @@ demo: .venv/.installed  ## select features on a data set that ships with scikit-
 
 test: .venv/.installed  ## run the tests and the examples in docstrings
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+browser-test: .venv/.browser  ## open reports in Chromium, which has to be installed
+	RIATA_BROWSER=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 lint: .venv/.installed  ## formatting, lint, types, order of layers
 	$(BIN)/ruff format --check .
