@@ -132,7 +132,8 @@ def test_columns_sort(page):
     assert names_in_table(page) == sorted(columns["name"], reverse=True)[:25]
     assert page.locator("#table th[aria-sort=descending]").inner_text().startswith("feature")
     page.locator("#table th button[data-column=importance]").click()
-    assert names_in_table(page) == columns.sort_values("importance", ascending=False, kind="stable")["name"][:25].tolist()
+    by_importance = columns.sort_values("importance", ascending=False, kind="stable")
+    assert names_in_table(page) == by_importance["name"][:25].tolist()
     page.get_by_role("button", name="Next").click()
     assert page.locator("#pages").inner_text().count("page 2 of 2") == 1
 
