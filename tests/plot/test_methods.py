@@ -101,12 +101,18 @@ PAIRS: dict[str, tuple[Draw, Draw]] = {
         lambda f, ax: plot.stability(f.stability, top=3, ax=ax),
     ),
     "Curve.plot": (
-        lambda f, ax: effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp").plot(data=f.X["bp"], ax=ax),
-        lambda f, ax: plot.effect(effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp"), data=f.X["bp"], ax=ax),
+        lambda f, ax: effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp", random_state=0).plot(
+            data=f.X["bp"], ax=ax
+        ),
+        lambda f, ax: plot.effect(
+            effect_curve(LinearRegression().fit(f.X, f.y), f.X, "bp", random_state=0), data=f.X["bp"], ax=ax
+        ),
     ),
     "Surface.plot": (
-        lambda f, ax: effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>").plot(ax=ax),
-        lambda f, ax: plot.surface(effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>"), ax=ax),
+        lambda f, ax: effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>", random_state=0).plot(ax=ax),
+        lambda f, ax: plot.surface(
+            effect_surface(LinearRegression().fit(f.X, f.y), f.X, "bp", "<b>", random_state=0), ax=ax
+        ),
     ),
 }
 
@@ -115,7 +121,7 @@ PAIRS: dict[str, tuple[Draw, Draw]] = {
 def test_a_method_draws_what_its_function_draws(name, fits):
     method, function = PAIRS[name]
     shown = drawn(method(fits, None))
-    assert len(shown) > 3
+    assert len(shown) > 2  # texts, and more than one thing drawn
     assert shown == drawn(function(fits, None))
 
 

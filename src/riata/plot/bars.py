@@ -141,11 +141,12 @@ def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected
     clean(ax)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    if selected is None:
+    if selected is None or selected.all():
         return
+    kinds = {"selected": BLUE, "not selected": GREY}
     ax.legend(
-        handles=[Patch(color=BLUE, label="selected"), Patch(color=GREY, label="not selected")],
-        loc="lower right",
+        handles=[Patch(color=colour, label=kind) for kind, colour in kinds.items()],
+        loc="lower right",  # where bars are short
         fontsize=9,
         labelcolor=INK,
         handlelength=1.2,

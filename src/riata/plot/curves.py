@@ -55,7 +55,7 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
     path : Path
         What to draw, such as ``model.path_``. Its validation loss is shown, or its training loss if nothing was held out.
     point : Point, optional
-        A point to mark, such as ``model.point_``.
+        A point to mark, such as ``model.point_``. One that was refitted lies off the line, whose points are not.
     ax : Axes, optional
         Where to draw; a new figure if not given.
 
@@ -87,7 +87,9 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
     ax.plot(counts, losses, color=BLUE, linewidth=1.8, marker="o", markersize=3.2)
     _count_axis(ax, int(counts.max()))
     if point is not None:
-        _mark(ax, point.n_selected, _loss(point, validated), point.lambda_)
+        label = f"{_features(point.n_selected)}\nλ = {float(f'{point.lambda_:.2g}'):g}"
+        refitted = all(point is not other for other in points)
+        _mark(ax, point.n_selected, _loss(point, validated), f"{label}\nrefitted" if refitted else label)
     ax.set_xlabel("number of features")
     ax.set_ylabel("validation loss (± 1 standard error)" if validated else "training loss")
     return clean(ax)
@@ -150,7 +152,7 @@ def cv(model: Any, *, ax: Axes | None = None) -> Axes:
             "alpha": 0.85,
         },  # the vertical line may pass behind it
     )
-    _mark(ax, model.cv_n_selected_, model.cv_score_, below=True)
+    _mark(ax, model.cv_n_selected_, model.cv_score_, _features(model.cv_n_selected_), below=True)
     ax.set_xlabel("number of features")
     ax.set_ylabel(f"cross-validated {model.cv_score_name} (± 1 standard error)")
     return clean(ax)
@@ -192,14 +194,17 @@ def _count_axis(ax: Axes, most: int) -> None:
     ax.set_xlim(-0.15, most * 1.12)
 
 
-def _mark(ax: Axes, count: float, height: float, lambda_: float | None = None, *, below: bool = False) -> None:
+def _features(count: float) -> str:
+    return f"{f'{count:.1f}'.removesuffix('.0')} feature{'' if count == 1 else 's'}"
+
+
+def _mark(ax: Axes, count: float, height: float, label: str, *, below: bool = False) -> None:
     """Mark a point, with its label on the side of the vertical line that has more space, at the top or the bottom."""
-    size = f"{f'{count:.1f}'.removesuffix('.0')} feature{'' if count == 1 else 's'}"
     ax.axvline(count, color=ORANGE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     ax.plot([count], [height], marker="o", markersize=8, color=ORANGE, markeredgecolor="white", zorder=5)
     position = ax.transAxes.inverted().transform(ax.transData.transform((count, height)))[0]
     ax.annotate(
-        size if lambda_ is None else f"{size}\nλ = {lambda_:.2g}",
+        label,
         (count, 0.02 if below else 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(7 if position < 0.5 else -7, 0),

@@ -168,7 +168,9 @@ def _draw_histogram(ax: Axes, data: ArrayLike, values: NDArray[Any]) -> None:
     numbers = date2num(kept.to_numpy()) if dates else kept.to_numpy(dtype=np.float64)  # type: ignore[no-untyped-call]
     counts, edges = np.histogram(numbers, bins=_BINS)
     bottom, top = ax.get_ylim()
+    ticks = [tick for tick in ax.get_yticks() if bottom <= tick <= top]
     ax.set_ylim(bottom - _HEIGHT * 1.15 / (1 - _HEIGHT * 1.15) * (top - bottom), top)
+    ax.set_yticks(ticks)  # none beside the histogram, where a probability would be negative
     ax.bar(
         edges[:-1],
         counts / counts.max() * _HEIGHT,

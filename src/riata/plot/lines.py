@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -69,7 +70,8 @@ def coefficients(
     labels = [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
     if len(labels) != d:
         raise ValueError(f"names must hold one name for each of the {d} features; got {len(labels)}")
-    ax = new_axes((5.6, 4.2)) if ax is None else ax
+    beside = ax is None  # the axes have space for a legend at their side
+    ax = new_axes((6.6, 4.2)) if ax is None else ax
     named = _longest(weights)[:top]
     others = np.setdiff1d(np.flatnonzero(weights.any(axis=0)), named)
     grey = [np.column_stack([at_points, weights[:, j]]) for j in others]
@@ -86,7 +88,10 @@ def coefficients(
     clean(ax)
     _count_axis(ax, at_points, np.count_nonzero(weights, axis=1))
     if lines:
-        where = {"loc": _emptier_corner(weights), "edgecolor": "none", "framealpha": 0.85, "handlelength": 2.2}
+        where: dict[str, Any] = (
+            {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {"loc": _emptier_corner(weights)}
+        )
+        where |= {"edgecolor": "none", "framealpha": 0.85, "handlelength": 2.2}
         name_in_legend(ax, lines, [labels[j] for j in named], **where)
     return ax
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 __all__ = [
     "BLUE",
@@ -57,7 +58,7 @@ def line_of(i: int) -> Line:
 
 def new_axes(size: tuple[float, float] = (5, 4)) -> Axes:
     """Return the axes of a new figure of a size in inches, which is not attached to any window."""
-    return Figure(figsize=size, layout="constrained").subplots()
+    return Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)).subplots()
 
 
 def clean(ax: Axes) -> Axes:
