@@ -66,7 +66,7 @@ def check_point(page: Any, point: dict[str, Any]) -> None:
     names = data_of(page)["names"]
     assert sorted(chips(page)) == sorted(names[j] for j in point["selected"])
     if "matrix" in point:
-        cells = page.locator(".matrix td").all_inner_texts()
+        cells = page.locator(".matrix tbody td").all_inner_texts()
         assert [int(cell.replace(",", "")) for cell in cells] == np.ravel(point["matrix"]).tolist()
 
 
@@ -170,6 +170,8 @@ def test_it_prints(page):
     printed = page.pdf(format="A4", print_background=True)
     assert printed.startswith(b"%PDF") and 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 12
     page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert len(names_in_table(page)) == sum(data_of(page)["features"]["selected"])
     assert background(page) == "rgb(255, 255, 255)"
     for hidden in ("#slider", "#theme", "#download"):
         assert not page.locator(hidden).is_visible()

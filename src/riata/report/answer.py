@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from riata.evidence.curves import brief
 __all__ = ["answer", "listed"]
 
 _NAMED = 8  # features in a sentence
+_HIGHEST = {"accuracy": 1.0, "concordance": 1.0, "R²": 1.0}
 
 
 def listed(names: Sequence[str]) -> str:
@@ -40,18 +42,24 @@ def _which(summary: dict[str, Any]) -> str:
 def _how_good(summary: dict[str, Any]) -> str:
     points, score = summary["points"], summary["score_name"]
     model = points[summary["at"]]
-    margin = "" if model["score_se"] is None else f" ± {brief(1.96 * model['score_se'])}"
-    others = [
-        f"{name}: {_number(point['score'])}"
+    beside = [
+        f"{name} {_number(point['score'])}"
         for name, point in (("with all features", points[-1]), ("without any", points[0]))
         if point is not model and point["n"] in (0, summary["n_features"])
     ]
-    beside = f" ({', '.join(others)})" if others else ""
-    return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{margin}{beside}; "
+    if model["score"] is not None and model["score_se"] is not None:
+        margin = 1.96 * model["score_se"]
+        low, high = model["score"] - margin, min(model["score"] + margin, _HIGHEST.get(score, math.inf))
+        beside.insert(0, f"95 % interval {_number(low)} to {_number(high)}")
+    inside = f" ({'; '.join(beside)})" if beside else ""
+    return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{inside}; "
 
 
 def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.3f}" if abs(value) < 10 else brief(value, 4)
+    if value is None:
+        return "unknown"
+    text = f"{value:.3f}" if abs(value) < 10 else brief(value, 4)
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
 
 
 def _how_sure(summary: dict[str, Any]) -> str:

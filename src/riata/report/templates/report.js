@@ -156,8 +156,8 @@ function weightsChart() {
     ]));
     if (shown.length) marks.append(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 8, y2: 8 + row * shown.length }));
     const n = points[state.at].n;
-    const which = n > shown.length ? `The ${shown.length} largest of ${n.toLocaleString("en")} weights of the linear part, ` : "Of the linear part, ";
-    note.textContent = `${which}for standardised columns; the hidden layers add to it.`;
+    const which = n > shown.length ? `The ${shown.length} largest of ${n.toLocaleString("en")}, ` : "";
+    note.textContent = `${which}${which ? "for" : "For"} standardised columns. Hidden layers add to them: an effect may have the other sign.`;
     chart.setAttribute("aria-label", "Linear weights: " + (shown.map(([j, v]) => `${names[j]} ${brief(v, 2)}`).join(", ") || "none"));
   });
   return card("Linear weights", chart, note);
@@ -169,7 +169,7 @@ function matrixCard() {
   const title = `Confusion matrix of ${counted(data.n_held_out, "held-out sample")}`;
   updates.push(() => {
     const matrix = points[state.at].matrix;
-    const head = el("tr", {}, el("th", { scope: "col" }, "true ↓ predicted →"), classes.map(name => el("th", { scope: "col", title: name }, bdi(cut(name, 14)))));
+    const head = el("tr", {}, el("td", {}), classes.map(name => el("th", { scope: "col", title: name }, bdi(cut(name, 14)))));
     const rows = matrix.map((row, i) => {
       const total = row.reduce((a, b) => a + b, 0) || 1;
       return el("tr", {}, el("th", { scope: "row", title: classes[i] }, bdi(cut(classes[i], 14))), row.map((count, j) => {
@@ -180,7 +180,7 @@ function matrixCard() {
     });
     body.replaceChildren(el("table", { class: "matrix" }, el("thead", {}, head), el("tbody", {}, rows)));
   });
-  return card(title, body);
+  return card(title, body, el("p", {}, "Rows: true classes. Columns: predicted classes."));
 }
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
@@ -244,7 +244,8 @@ function survivalCard() {
       for (const [values, dash] of [[group.observed, null], [group.predicted, "5 3"]]) {
         if (!values) continue;
         for (const run of runs(values)) {
-          const line = svg("path", { class: "line", d: path(run.map(i => [x(times[i]), y(values[i])])), "stroke-dasharray": dash });
+          const steps = run.flatMap((i, k) => [...(k ? [[x(times[i]), y(values[i - 1])]] : []), [x(times[i]), y(values[i])]]);
+          const line = svg("path", { class: "line", d: path(steps), "stroke-dasharray": dash });
           line.style.stroke = colours[g];
           drawn.push(line);
         }
@@ -342,8 +343,8 @@ const LABELS = {
   name: "feature", kind: "kind", importance: "importance", smallest_model: "in models from", loss_rise: "loss rise without it",
   effect: "effect", frequency: "stability", statistic: "knockoffs",
 };
-const PAGE = 25;
-const table = { sort: null, down: true, page: 0, rows: [] };
+const PAGE = 25, PRINTED = 1000; // rows
+const table = { sort: null, down: true, page: 0, size: PAGE, rows: [] };
 
 function shownColumns() {
   return Object.keys(LABELS).filter(name => name in features && features[name].some(value => value !== null));
@@ -381,17 +382,17 @@ const NUMBERS = new Set(["importance", "loss_rise", "frequency", "statistic", "s
 
 function drawTable() {
   table.rows = tableRows();
-  const pages = Math.max(1, Math.ceil(table.rows.length / PAGE));
+  const pages = Math.max(1, Math.ceil(table.rows.length / table.size));
   table.page = Math.min(table.page, pages - 1);
-  const columns = shownColumns(), shown = table.rows.slice(table.page * PAGE, (table.page + 1) * PAGE);
-  const head = columns.map(name => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "aria-sort": table.sort === name ? (table.down ? "descending" : "ascending") : null },
+  const columns = shownColumns(), shown = table.rows.slice(table.page * table.size, (table.page + 1) * table.size);
+  const head = columns.map(name => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : name === "name" ? null : "words", "aria-sort": table.sort === name ? (table.down ? "descending" : "ascending") : null },
     el("button", { type: "button", "data-column": name, onclick: () => {
       table.down = table.sort === name ? !table.down : NUMBERS.has(name) && name !== "smallest_model";
       table.sort = name; table.page = 0; drawTable();
       document.querySelector(`#table button[data-column="${name}"]`).focus();
     } }, LABELS[name])));
   const body = shown.map(i => el("tr", { class: features.selected[i] ? null : "out" }, columns.map(name =>
-    name === "name" ? el("th", { scope: "row" }, bdi(features.name[i])) : el("td", { class: NUMBERS.has(name) ? "number" : null }, cell(name, i)))));
+    name === "name" ? el("th", { scope: "row" }, bdi(features.name[i])) : el("td", { class: NUMBERS.has(name) ? "number" : "words" }, cell(name, i)))));
   byId("table").replaceChildren(el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
   byId("count").textContent = `${counted(table.rows.length, "feature")} of ${features.index.length.toLocaleString("en")}`;
   const turn = (text, by, possible) => el("button", { type: "button", disabled: !possible, onclick: () => { table.page += by; drawTable(); } }, text);
@@ -418,6 +419,7 @@ function tableSection() {
   byId("search").addEventListener("input", () => { table.page = 0; drawTable(); });
   byId("which").addEventListener("change", () => { table.page = 0; drawTable(); });
   byId("download").addEventListener("click", download);
+  for (const [event, size] of [["beforeprint", PRINTED], ["afterprint", PAGE]]) addEventListener(event, () => { table.size = size; drawTable(); });
   if (!features.selected.some(Boolean)) byId("which").value = "all";
   const hints = ["Importance: for a feature of the model the λ at which it leaves the path for good; the others come below.",
     "In models from: the number of features of the sparsest model on the path that holds it.",
