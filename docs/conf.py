@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,6 +26,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_templates"]
@@ -44,6 +46,25 @@ myst_heading_anchors = 4
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+# The scripts of examples/ run while the site is built, but for two that fetch data; an error in one fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "backreferences_dir": "auto_examples/used",
+    "doc_module": ("riata",),
+    "filename_pattern": r"/(?!mnist_filters|latent_units)\w+\.py$",
+    "within_subsection_order": "gallery.InOrder",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "min_reported_time": 1e9,
+}
+# What other libraries warn of in examples is no concern of the site.
+warnings.filterwarnings("ignore", category=DeprecationWarning)
+warnings.filterwarnings("ignore", category=FutureWarning)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "riata"

@@ -26,6 +26,8 @@ def site_file(target: Path) -> Path:
     """The file of the page that shows this file on the site; the file itself if there is none."""
     if target == ROOT / "README.md":
         return DOCS / "index.rst"
+    if target.parent == ROOT / "examples":
+        return DOCS / "auto_examples" / f"{target.stem}.rst"
     return PAGES.get(target, target)
 
 

@@ -1,17 +1,13 @@
-"""Features that matter only together: an xor, a ring and a pair of genes among 300 columns each, with a picture.
+"""
+Features that matter only together
+==================================
 
-    python examples/interactions.py [picture.png]
-
-No column of the xor, and neither gene, says anything of the target by itself. Genes are codes: the number of rare alleles.
+An xor, a ring and a pair of genes among 300 columns each. No column of the xor, and neither gene, says anything of the target
+by itself. Genes are codes: the number of rare alleles.
 """
 
-from __future__ import annotations
-
-import sys
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from riata import LassoNetClassifier, plot
 
@@ -38,24 +34,18 @@ def genes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return X, rng.random(N_ROWS) < np.where(risky, 0.6, 0.2)
 
 
-def main(path: str) -> None:
-    """Fit, print what was found, and draw the pairs."""
-    figure = Figure(figsize=(12, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    for ax, table in zip(figure.subplots(1, 3), (xor, ring, genes), strict=True):
-        X, y = table(np.random.default_rng(1))
-        model = LassoNetClassifier(random_state=0).fit(X, y)
-        first, second, _, statistic, p_value, _ = model.interactions_.iloc[0]
-        print(
-            f"{table.__name__}: columns {first} and {second}, statistic {statistic:.1f}, corrected p-value {p_value:.1g}"
-        )
-        print(f"  selected: {', '.join(map(str, np.flatnonzero(model.selected_)))}")
-        names = (f"column {first}", f"column {second}", table.__name__)
-        plot.interaction(X[:, first], X[:, second], y, names=names, ax=ax)
-        ax.set_title(table.__name__)
-    figure.savefig(path, dpi=120)
-    print(f"picture: {path}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "interactions.png")
+# %%
+# All pairs are tested for interactions before the path, on the training samples; ``interactions_`` lists the clearest, with
+# p-values that are corrected for the number of tests. :func:`riata.plot.interaction` shows the mean target over a pair.
+fig, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+selected = {}
+for ax, table in zip(axes, (xor, ring, genes), strict=True):
+    X, y = table(np.random.default_rng(1))
+    model = LassoNetClassifier(random_state=0).fit(X, y)
+    first, second, _, statistic, p_value, _ = model.interactions_.iloc[0]
+    selected[table.__name__] = np.flatnonzero(model.selected_).tolist()
+    print(f"{table.__name__}: columns {first} and {second}, statistic {statistic:.1f}, corrected p-value {p_value:.1g}")
+    print(f"  selected: {', '.join(map(str, selected[table.__name__]))}")
+    plot.interaction(X[:, first], X[:, second], y, names=(f"column {first}", f"column {second}", table.__name__), ax=ax)
+    ax.set_title(table.__name__)
+plt.show()

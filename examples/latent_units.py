@@ -1,11 +1,14 @@
-"""How many units does the bottleneck of an auto-encoder need? Solve the path from many to none.
+"""
+How many units does the bottleneck of an auto-encoder need?
+===========================================================
 
-    python examples/latent_units.py --out latent_units.png       Fashion-MNIST, 10,000 images
-    python examples/latent_units.py --factors 5 --seeds 10     tables made from five factors: the answer should be five
+Solve the path from many units to none. Some pixels, or entries, are hidden from the input, and the loss is computed on these
+only: the error of an auto-encoder that has its target as its input falls with every further unit.
 
-Some pixels, or entries, are hidden from the input, and the loss is computed on these only: the error of an auto-encoder that
-has its target as its input falls with every further unit. Fashion-MNIST comes from the folder that RIATA_DATA names or from
-OpenML.
+Fashion-MNIST comes from the folder that ``RIATA_DATA`` names or from OpenML, so this script is not run with the site::
+
+    python examples/latent_units.py --out latent_units.png    # Fashion-MNIST, 10,000 images
+    python examples/latent_units.py --factors 5 --seeds 10    # tables made from five factors: the answer should be five
 """
 
 import argparse

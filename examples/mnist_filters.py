@@ -1,9 +1,14 @@
-"""How many filters does the first layer of a network for MNIST need? Select them, plot them, export the smaller network.
+"""
+How many filters does a network for images need?
+================================================
+
+Select the filters of the first layer of a convolutional network for MNIST, plot them, and export the smaller network.
+
+The data are the 10,000 digits of the test part of MNIST (7,000 to train on, 1,000 to validate on, 2,000 to test on), from the
+folder that ``RIATA_DATA`` names or from OpenML, so this script is not run with the site. It takes a few minutes on a GPU, and
+some more on a CPU; ``--quick`` takes a few digits and few epochs::
 
     python examples/mnist_filters.py --out mnist_filters.png
-
-Data: the 10,000 digits of the test part of MNIST (7,000 to train on, 1,000 to validate on, 2,000 to test on), from the folder
-that RIATA_DATA names or from OpenML. A few minutes on a GPU, and some more on a CPU; --quick takes a few digits and few epochs.
 """
 
 import argparse

@@ -1,6 +1,8 @@
-"""A skorch estimator that selects its inputs: one callback, no change to the training loop.
+"""
+Select inputs with skorch
+=========================
 
-    pip install skorch; python examples/skorch_selection.py
+A skorch estimator that selects its inputs: one callback, no change to the training loop. It needs ``pip install skorch``.
 
 Data: breast cancer from scikit-learn.
 """
@@ -46,27 +48,22 @@ class Select(Callback):
         self.attached_.remove()
 
 
-def main(max_epochs: int = 60) -> tuple[float, int]:
-    """Score by cross-validation, and train on all samples."""
-    torch.manual_seed(0)
-    X, y = load_breast_cancer(return_X_y=True)
-    net = NeuralNetBinaryClassifier(
-        Model,
-        max_epochs=max_epochs,
-        lr=0.02,
-        optimizer__momentum=0.9,
-        callbacks=[Select(2.0)],
-        train_split=None,
-        verbose=0,
-    )
-    pipeline = make_pipeline(StandardScaler(), net)
-    X, y = X.astype("float32"), y.astype("float32")
-    accuracy = float(cross_val_score(pipeline, X, y, cv=3).mean())
-    pipeline.fit(X, y)
-    n_selected = int(net.module_.input.selected.sum())
-    print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs selected on all samples")
-    return accuracy, n_selected
-
-
-if __name__ == "__main__":
-    main()
+# %%
+# Scored by cross-validation, and trained on all samples.
+torch.manual_seed(0)
+X, y = load_breast_cancer(return_X_y=True)
+net = NeuralNetBinaryClassifier(
+    Model,
+    max_epochs=60,
+    lr=0.02,
+    optimizer__momentum=0.9,
+    callbacks=[Select(2.0)],
+    train_split=None,
+    verbose=0,
+)
+pipeline = make_pipeline(StandardScaler(), net)
+X, y = X.astype("float32"), y.astype("float32")
+accuracy = float(cross_val_score(pipeline, X, y, cv=3).mean())
+pipeline.fit(X, y)
+n_selected = int(net.module_.input.selected.sum())
+print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs selected on all samples")
