@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from riata import check
+from riata.estimators.html import SelectionHtml
 from riata.estimators.plots import PathPlots
 from riata.estimators.training import Stages, Training, given
 from riata.path import selection
@@ -46,7 +47,7 @@ class _Fitted:
 
 
 @dataclass(repr=False, eq=False)
-class PathModel(PathPlots, _Fitted, BaseEstimator):
+class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
     """A model that is at one point of a path and can move to others."""
 
     hidden_dims: Any = (100,)
