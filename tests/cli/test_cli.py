@@ -24,7 +24,8 @@ from riata.cli import printing, selecting
 from riata.cli.output import SHOWN, as_json, write
 from riata.files import ColumnOptions, TableError, prepare, read
 
-FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"]
+FILES = ["columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
+FILES += ["summary.json"]
 
 
 def riata_cli(*arguments: object) -> Result:

@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 import riata
 from riata import cli
 from riata.cli import evidence, selecting
-from riata.cli.scoring import split
 from riata.evidence import permutation_importance
 from riata.files import Source, SurvivalColumns, prepare_survival
 
-FILES = ["columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json", "survival.png"]
+FILES = ["columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
+FILES += ["summary.json", "survival.png"]
 TARGET = ("--time", "days", "--event", "status")
 
 
@@ -231,7 +231,7 @@ def test_rows_of_a_subject_are_held_out_together_and_events_in_proportion():
     frame = a_frame(150).assign(patient=np.arange(150) // 3)
     table = a_table(frame, id="patient")
     for seed in range(5):
-        fit, held_out = split(table, seed)
+        fit, held_out = table.split(seed)
         assert sorted([*fit, *held_out]) == list(range(150)) and len(held_out) == 30
         assert not set(frame["patient"].iloc[fit]) & set(frame["patient"].iloc[held_out])
         with_event = table.y["event"].groupby(frame["patient"]).any()
@@ -242,7 +242,7 @@ def test_rows_of_a_subject_are_held_out_together_and_events_in_proportion():
 def test_subjects_of_one_row_are_split_as_rows():
     frame = a_frame(60)
     named = frame.assign(patient=[f"p{i * 7 % 60}" for i in range(60)])
-    for rows, of_subjects in zip(split(a_table(frame), 3), split(a_table(named, id="patient"), 3), strict=True):
+    for rows, of_subjects in zip(a_table(frame).split(3), a_table(named, id="patient").split(3), strict=True):
         np.testing.assert_array_equal(rows, of_subjects)
 
 

@@ -91,7 +91,9 @@ def test_the_command_line_stops_writes_what_is_complete_and_exits_with_130(file,
     assert process.returncode == 130
     assert printed.endswith("interrupted\n") and "Traceback" not in printed
     files = (
-        {"columns.csv", "interactions.csv", "path.csv", "path.png", "selected.csv", "summary.json"} if after else set()
+        {"columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "selected.csv", "summary.json"}
+        if after
+        else set()
     )
     assert set(os.listdir(out)) == files
     assert left_running(process.pid) == []

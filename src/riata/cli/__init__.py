@@ -13,8 +13,9 @@ import riata
 from riata.cli.filling import impute
 from riata.cli.options import Job, K, OutFolder, Quiet, Seed, check_k
 from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.recipe import Origin, command_line
 from riata.cli.selecting import run, select
-from riata.files import Source, encode, prepare
+from riata.files import encode, read_table
 
 __all__ = ["app", "main"]
 
@@ -52,7 +53,9 @@ app.command()(impute)
 
 
 @app.command()
-def demo(k: K = 5, out: OutFolder = Path("result"), seed: Seed = 0, quiet: Quiet = False) -> None:
+def demo(
+    context: typer.Context, k: K = 5, out: OutFolder = Path("result"), seed: Seed = 0, quiet: Quiet = False
+) -> None:
     """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
     with reporting_errors():
         job = Job(out, seed, check_k(k, 60, "features"), quiet=quiet)
@@ -62,7 +65,9 @@ def demo(k: K = 5, out: OutFolder = Path("result"), seed: Seed = 0, quiet: Quiet
         frame["diagnosis"] = data.target_names[data.target]
         make_folder(out)
         write(out, {"data.csv": encode(frame, out / "data.csv")})
-        source = Source(frame, ".", "the breast-cancer data of scikit-learn and 30 columns of noise")
-        names = run(prepare(source, "diagnosis"), job, "data.csv")
+        file = out / "data.csv"
+        print_text(job.console, "The breast-cancer data of scikit-learn, and 30 columns of noise:")
+        origin = Origin(file, {"target": "diagnosis"}, command_line(context))
+        names = run(read_table(file, **origin.arguments), job, origin)
         n_noise = sum(name.startswith("noise_") for name in names)
         print_text(job.console, f"{n_noise} of the {len(names)} selected features are among the 30 columns of noise.")

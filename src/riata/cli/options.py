@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from riata.cli.output import print_text
-from riata.files import ColumnOptions, ReadOptions, SurvivalColumns, TableError
+from riata.files import ColumnOptions, ReadOptions, TableError, read_table
 
 # ---- of both commands -----------------------------------------------------------------------------------------------
 
@@ -97,6 +99,13 @@ Jobs = Annotated[
 ]
 OutFolder = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
 Drop = Annotated[Names, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")]
+Image = Annotated[
+    str | None,
+    typer.Option(
+        "--image", metavar="RxC", help="Rows and columns of an image whose pixels are the columns, such as 28x28."
+    ),
+]
+WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")]
 M = Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")]
 
 # ---- of impute ------------------------------------------------------------------------------------------------------
@@ -127,6 +136,8 @@ class Job:
     max_false: float | None = None  # bound of a stability selection; None for no such selection
     fdr: float | None = None  # false discovery rate of a selection with knockoffs; None for no such selection
     n_jobs: int = 1
+    image: tuple[int, int] | None = None  # rows and columns of pixels
+    report: bool = True
 
     @property
     def console(self) -> Console:
@@ -166,30 +177,52 @@ def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> 
     return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
 
 
-def survival_columns(
-    target: str | None, task: Task, time: str | None, event: str | None, **others: str | None
-) -> SurvivalColumns | None:
-    """Return the columns of survival times; None for another target."""
+def check_target(target: str | None, task: Task, time: str | None, event: str | None, **others: str | None) -> None:
+    """Check that the columns of one target are given."""
     given = {f"--{role}": name for role, name in {"time": time, "event": event, **others}.items() if name is not None}
     if target is not None and given:
         raise TableError(f"{next(iter(given))} is for survival times, and --target for other targets: give one of them")
     if target is None and not given:
         raise TableError("give the column to predict, --target COL, or survival times, --time COL --event COL")
-    if target is not None:
-        return None
-    if time is None or event is None:
+    if target is None and (time is None or event is None):
         missing = "--time" if time is None else "--event"
         raise TableError(
             f"{next(iter(given))} is for survival times, which need --time and --event: give {missing} too"
         )
-    if task is not Task.auto:
+    if target is None and task is not Task.auto:
         raise TableError(f"--task {task.value} is for --target; with --time the task is survival: leave it out")
-    return SurvivalColumns(time, event, **others)
 
 
 def column_options(categorical: Names, numeric: Names, dates: Names, drop: Names) -> ColumnOptions:
     """Return what a user has decided about columns."""
-    return ColumnOptions(*(tuple(names or ()) for names in (categorical, numeric, dates, drop)))
+    given = [tuple(names or ()) for names in (categorical, numeric, dates, drop)]
+    return ColumnOptions(given[0], given[1], given[2], given[3])
+
+
+def table_arguments(how: ReadOptions, columns: ColumnOptions, **target: Any) -> dict[str, Any]:
+    """Return the arguments of :func:`riata.read_table` that differ from its defaults."""
+    given = {**target, **vars(columns), **vars(how)}
+    defaults = {name: parameter.default for name, parameter in signature(read_table).parameters.items()}
+    return {name: value for name, value in given.items() if name in defaults and value != defaults[name]}
+
+
+def parse_image(text: str | None) -> tuple[int, int] | None:
+    """Parse the size of an image."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+)\s*[x×X,]\s*(\d+)\s*", text)
+    if found is None or "0" in found.groups():
+        raise TableError(f"--image must be rows and columns, such as 28x28; got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def check_image(image: tuple[int, int] | None, n: int) -> None:
+    """Check that there is one feature for each pixel."""
+    if image is not None and image[0] * image[1] != n:
+        raise TableError(
+            f"--image {image[0]}x{image[1]} needs {image[0] * image[1]:,} features, one for each pixel; the table has {n:,}: "
+            "leave out other columns with --drop"
+        )
 
 
 def parse_widths(text: str) -> tuple[int, ...]:

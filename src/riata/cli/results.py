@@ -14,8 +14,10 @@ from riata.cli import evidence
 from riata.cli.evidence import Evidence
 from riata.cli.options import Job
 from riata.cli.output import as_json, versions
+from riata.cli.recipe import Origin
 from riata.cli.scoring import Rows, Scores
-from riata.files import Table
+from riata.estimators import stored
+from riata.files import Reading, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,12 @@ class Result:
     fit: Rows
     held_out: Rows
     notes: tuple[str, ...]
+    origin: Origin
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows were used, fitted and held out."""
+        return {"used": len(self.table.y), "fitted": len(self.fit), "held_out": len(self.held_out)}
 
 
 def selected_features(model: Any, table: Table) -> pd.DataFrame:
@@ -47,6 +55,7 @@ def path_files(result: Result) -> dict[str, bytes]:
         "columns.csv": table.kinds.to_csv(index=False).encode(),
         "interactions.csv": model.interactions_.to_csv(index=False).encode(),
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
+        "model.riata": stored.describe(model, about(result)),
         "path.png": png(plot.summary_figure(model, list(table.X.columns))),
     }
     if table.survival is not None:
@@ -55,6 +64,21 @@ def path_files(result: Result) -> dict[str, bytes]:
         files["cv.csv"] = model.cv_results_.to_csv(index=False).encode()
         files["cv.png"] = png(plot.cv(model).figure)
     return files
+
+
+def about(result: Result) -> dict[str, Any]:
+    """Return what a model file tells of the run, beside the model."""
+    return {
+        "command": result.origin.command,
+        "file": result.origin.file.name,
+        "task": result.table.task,
+        "rows": result.rows,
+        "scores": result.scores["selected"],
+        "baseline": result.scores["baseline"],
+        "seed": result.job.seed,
+        "versions": versions(),
+        "reading": Reading.of(result.table).as_json(),
+    }
 
 
 def selection_files(result: Result, found: Evidence) -> dict[str, bytes]:
@@ -71,7 +95,7 @@ def _summary(result: Result, found: Evidence) -> dict[str, Any]:
         "seed": job.seed,
         "k": job.k,
         "task": table.task,
-        "rows": {"used": len(table.y), "fitted": len(result.fit), "held_out": len(result.held_out)},
+        "rows": result.rows,
         **_events(result),
         "columns": {"file": len(table.columns), "features": table.X.shape[1], "kinds": counts},
         "estimator": type(model).__name__,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, root_mean_squared_error
-from sklearn.model_selection import train_test_split
 
 from riata import check
 from riata.files import Table, TableError, as_text, extreme_target, first_few, unlike_training
@@ -18,29 +16,6 @@ from riata.survival.concordance import concordance
 
 Rows = NDArray[np.int64]
 Scores = dict[str, dict[str, float]]
-
-
-def split(table: Table, seed: int) -> tuple[Rows, Rows]:
-    """Hold out a fifth of the rows, and at least one of every class; events are kept in proportion, and subjects together."""
-    if table.task == "survival":
-        return _split_survival(table.y, seed)
-    classes = table.y if table.task == "classification" else None
-    size = math.ceil(len(table.y) / 5) if classes is None else max(math.ceil(len(table.y) / 5), len(np.unique(classes)))
-    fit, held_out = train_test_split(np.arange(len(table.y)), test_size=size, stratify=classes, random_state=seed)
-    return np.sort(fit), np.sort(held_out)
-
-
-def _split_survival(y: pd.DataFrame, seed: int) -> tuple[Rows, Rows]:
-    """Hold out a fifth of the subjects; without subjects every row is one."""
-    subject = pd.factorize(y["id"])[0] if "id" in y else np.arange(len(y))
-    events = np.bincount(subject, y["event"]) > 0
-    in_proportion = events if min(events.sum(), (~events).sum()) > 1 else None
-    size = math.ceil(len(events) / 5)
-    if size == len(events):
-        raise TableError("--id has one subject only: a fifth of the subjects is held out, so that there must be more")
-    _, drawn = train_test_split(np.arange(len(events)), test_size=size, stratify=in_proportion, random_state=seed)
-    out = np.isin(subject, drawn)
-    return np.flatnonzero(~out), np.flatnonzero(out)
 
 
 def check_survival(table: Table, fit: Rows, held_out: Rows) -> None:

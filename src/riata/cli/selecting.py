@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from riata import plot
 from riata.cli import evidence, options, printing
@@ -15,14 +16,17 @@ from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence, Rows
 from riata.cli.options import Job
 from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.recipe import Origin, command_line
+from riata.cli.reporting import report_file
 from riata.cli.results import Result, path_files, png, selected_features, selection_files
-from riata.cli.scoring import check_survival, held_out_scores, held_out_warnings, split, target_warnings
-from riata.files import Table, prepare, prepare_survival, read
+from riata.cli.scoring import check_survival, held_out_scores, held_out_warnings, target_warnings
+from riata.files import Table, TableError, read_table
 
-OPTIONAL_FILES = {"cv.csv", "cv.png", "survival.png", "stability.csv", "stability.png", "knockoffs.csv"}
+OPTIONAL_FILES = {"cv.csv", "cv.png", "survival.png", "stability.csv", "stability.png", "knockoffs.csv", "report.html"}
 
 
 def select(
+    context: typer.Context,
     file: options.File,
     target: options.Target = None,
     time: options.Time = None,
@@ -49,6 +53,8 @@ def select(
     seed: options.Seed = 0,
     M: options.M = 10.0,
     hidden: options.Hidden = "100",
+    image: options.Image = None,
+    report: options.WithReport = True,
     quiet: options.Quiet = False,
 ) -> None:
     """Select the features of FILE that predict a column, or survival times.
@@ -60,18 +66,21 @@ def select(
         job = Job(out, seed, M=M, hidden=options.parse_widths(hidden), quiet=quiet, cv=options.check_cv(cv))
         job = replace(job, max_false=options.check_max_false(stability, max_false), fdr=options.check_fdr(fdr))
         job = replace(job, n_jobs=options.check_jobs(jobs))
-        survival = options.survival_columns(target, task, time, event, entry=entry, strata=strata, id=id)
-        source = read(file, options.read_options(sep, decimal, na, skip))
-        columns = options.column_options(categorical, numeric, dates, drop)
-        table = (
-            prepare(source, str(target), task.value, columns)
-            if survival is None
-            else prepare_survival(source, survival, columns)
+        job = replace(job, image=options.parse_image(image), report=report)
+        columns = {"time": time, "event": event, "entry": entry, "strata": strata, "id": id}
+        options.check_target(target, task, **columns)
+        arguments = options.table_arguments(
+            options.read_options(sep, decimal, na, skip),
+            replace(options.column_options(categorical, numeric, dates, drop), keep_constants=job.image is not None),
+            **{"target": target, "task": task.value, **columns},
         )
-        run(table, replace(job, k=options.check_k(k, table.X.shape[1], "features")), file.name)
+        table = read_table(file, **arguments)
+        options.check_image(job.image, table.X.shape[1])
+        job = replace(job, k=options.check_k(k, table.X.shape[1], "features"))
+        run(table, job, Origin(file, arguments, command_line(context)))
 
 
-def run(table: Table, job: Job, file: str) -> list[str]:
+def run(table: Table, job: Job, origin: Origin) -> list[str]:
     """Fit on four fifths of the rows, score on the last one, write and print the results.
 
     Results are written as soon as they are complete: an interrupt loses only what it interrupts.
@@ -82,19 +91,19 @@ def run(table: Table, job: Job, file: str) -> list[str]:
         What to fit on.
     job : Job
         What was asked for.
-    file : str
-        What to call the table.
+    origin : Origin
+        Where the table comes from.
 
     Returns
     -------
     list of str
         Names of the selected features, most important first.
     """
-    fit, held_out = split(table, job.seed)
+    fit, held_out = table.split(job.seed)
     check_survival(table, fit, held_out)
     evidence.check(table, fit, job)
     make_folder(job.out)
-    show_columns(job.console, table, file)
+    show_columns(job.console, table, origin.file.name)
     extreme = target_warnings(table, np.arange(len(table.y)))
     job.note(*table.notes, *extreme)
     model = _fit(table, fit, job)
@@ -103,14 +112,17 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     job.note(*unusual)
     scores = held_out_scores(model, table, fit, held_out)
     notes = (*table.notes, *extreme, *unusual)
-    result = Result(table, job, model, scores, features, fit, held_out, notes)
+    result = Result(table, job, model, scores, features, fit, held_out, notes, origin)
     files = path_files(result)
     write(job.out, files)
     for name in OPTIONAL_FILES - files.keys():
         (job.out / name).unlink(missing_ok=True)  # of an earlier run with another selection
     printing.show_result(result)
     try:
-        files |= _further_evidence(result, fit)
+        found, further = _further_evidence(result, fit)
+        files |= further
+        if job.report:
+            files["report.html"] = _write_report(result, found)
     except KeyboardInterrupt:
         job.note(f"interrupted; complete, in {job.out}: {_listed(list(files))}")
         raise
@@ -118,7 +130,19 @@ def run(table: Table, job: Job, file: str) -> list[str]:
     return features["name"].tolist()
 
 
-def _further_evidence(result: Result, fit: Rows) -> dict[str, bytes]:
+def _write_report(result: Result, found: Evidence) -> bytes:
+    """Write the report, the last of the files; whatever goes wrong, the others are complete."""
+    try:
+        contents = report_file(result, found)
+        write(result.job.out, {"report.html": contents})
+    except Exception as error:
+        raise TableError(
+            f"report.html could not be made, all other results are in {result.job.out}: {type(error).__name__}: {error}"
+        ) from error
+    return contents
+
+
+def _further_evidence(result: Result, fit: Rows) -> tuple[Evidence, dict[str, bytes]]:
     """Run the selections that were asked for beside the path, and write and print each when it is complete."""
     job, table, used = result.job, result.table, set(result.features["name"])
     found, files = Evidence(), {}
@@ -136,7 +160,7 @@ def _further_evidence(result: Result, fit: Rows) -> dict[str, bytes]:
         write(job.out, files | selection_files(result, found))
         printing.show_knockoffs(job.console, selection, used)
     printing.show_selection_rule(job, found)
-    return files
+    return found, files
 
 
 def _fit(table: Table, rows: Rows, job: Job) -> Any:

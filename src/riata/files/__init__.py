@@ -1,12 +1,14 @@
 """Tables in files: from a file to columns of known kinds to fit on, and back to a file."""
 
+from riata.files.again import Reading
 from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.fill import Fillable, prepare_to_fill
 from riata.files.kinds import kinds
 from riata.files.messages import TableError, as_text, counted, first_few
+from riata.files.open import read_table
 from riata.files.read import ReadOptions, Source, ending_of, read, read_text
 from riata.files.survival import prepare_survival
-from riata.files.table import Table, prepare, read_table
+from riata.files.table import Table, prepare
 from riata.files.unusual import extreme_target, unlike_training
 from riata.files.write import check_writable, encode
 
@@ -15,6 +17,7 @@ __all__ = [
     "ColumnOptions",
     "Fillable",
     "ReadOptions",
+    "Reading",
     "Source",
     "SurvivalColumns",
     "Table",

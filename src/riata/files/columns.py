@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -14,22 +15,31 @@ __all__ = ["Column", "ColumnOptions", "SurvivalColumns", "invalid_cells", "make_
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Columns that a user wants as categories, numbers or dates, and columns to drop."""
+    """Columns that a user wants as categories, numbers or dates, columns to drop, and whether to keep constant numbers."""
 
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    keep_constants: bool = False
 
     def without(self, names: Iterable[str]) -> ColumnOptions:
         """Return the decisions about all other columns."""
         left_out = set(names)
-        return ColumnOptions(*(tuple(name for name in given if name not in left_out) for given in vars(self).values()))
+        given: dict[str, Any] = {
+            field: tuple(name for name in names if name not in left_out) for field, names in self.named.items()
+        }
+        return replace(self, **given)
+
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """The names that are given, by the flag that they are given with."""
+        return {field: names for field, names in vars(self).items() if isinstance(names, tuple)}
 
     def check(self, names: Sequence[str]) -> None:
         """Raise an error for names that do not exist, or are given with two flags."""
         flag_of: dict[str, str] = {}
-        for field, given in vars(self).items():
+        for field, given in self.named.items():
             for name in dict.fromkeys(given):
                 require_column(name, names)
                 if name in flag_of:
@@ -80,6 +90,10 @@ class Column:
         How it is used, and how to overrule that.
     invalid : Series
         Cells that cannot be read as its kind, by position; they are missing in ``values``.
+    unit : str
+        Of numbers, the unit behind them, which is ignored.
+    day_first : bool, optional
+        Of dates such as 3/4/2026, whether the day comes first.
     """
 
     name: str
@@ -88,6 +102,8 @@ class Column:
     holds: str
     use: str
     invalid: pd.Series
+    unit: str = ""
+    day_first: bool | None = None
 
     @property
     def used(self) -> bool:

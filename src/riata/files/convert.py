@@ -29,10 +29,10 @@ _CLEAR_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}|\d+
 _CLEAR_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d+\.(\d{1,2}|\d{4,})|(0|\d{4,})\.\d+)")
 
 
-def decimal_of(cells: Sequence[str]) -> str:
-    """Return the decimal sign of the numbers among some cells, comma or point; the point where all are ambiguous."""
+def decimal_of(cells: Sequence[str], usual: str = ".") -> str:
+    """Return the decimal sign of the numbers among some cells, comma or point; the usual one where all are ambiguous."""
     commas, points = (sum(bool(p.fullmatch(_bare(cell))) for cell in cells) for p in (_CLEAR_COMMA, _CLEAR_POINT))
-    return "," if commas > points else "."
+    return usual if commas == points else "," if commas > points else "."
 
 
 def to_numbers(cells: Sequence[str], decimal: str) -> Floats:
@@ -89,6 +89,7 @@ class Dates:
 
     values: pd.DatetimeIndex  # NaT where a cell holds no date
     remark: str = ""
+    day_first: bool | None = None  # None where no date says so
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
@@ -96,13 +97,17 @@ class Dates:
         return np.asarray(self.values.isna())
 
 
-def to_dates(cells: Sequence[str], *, digits: bool = False) -> Dates:
-    """Return the date that each cell holds, NaT where it holds none; with ``digits``, ``20260131`` is one."""
+def to_dates(cells: Sequence[str], *, digits: bool = False, day_first: bool | None = None) -> Dates:
+    """Return the date that each cell holds, NaT where it holds none; with ``digits``, ``20260131`` is one.
+
+    The order of day and month is that of the cells if ``day_first`` is not given.
+    """
     cells = [cell.strip() for cell in cells]
-    day_first, remark = _order([match for cell in cells if (match := _YEAR_LAST.fullmatch(cell))])
-    texts = [_iso(cell, day_first=day_first, digits=digits) for cell in cells]
+    matches = [match for cell in cells if (match := _YEAR_LAST.fullmatch(cell))]
+    first, remark = _order(matches) if day_first is None else (day_first, "")
+    texts = [_iso(cell, day_first=first, digits=digits) for cell in cells]
     found = pd.to_datetime(pd.Series(texts, dtype=object), format="ISO8601", utc=True, errors="coerce")
-    return Dates(pd.DatetimeIndex(found.dt.tz_localize(None)), remark)
+    return Dates(pd.DatetimeIndex(found.dt.tz_localize(None)), remark, first if matches else None)
 
 
 def _order(matches: Sequence[re.Match[str]]) -> tuple[bool, str]:

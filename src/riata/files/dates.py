@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from pandas.api import types
@@ -10,7 +12,7 @@ from riata.files.columns import Column, invalid_cells, make_column, nearly_all_v
 from riata.files.convert import to_dates
 from riata.files.messages import TableError
 
-__all__ = ["date_column", "from_text"]
+__all__ = ["date_column", "from_text", "read_dates"]
 
 
 def from_text(column: pd.Series) -> Column | None:
@@ -28,7 +30,7 @@ def from_text(column: pd.Series) -> Column | None:
 def date_column(column: pd.Series) -> Column:
     """Return a column of dates, with missing values where a cell is no date."""
     name = str(column.name)
-    values, remark = _dates(column)
+    values, remark, day_first = read_dates(column)
     if not values.notna().any():
         raise TableError(f"--dates {name}: no cell of it is a date such as 2026-01-31 or 31.1.2026")
     invalid = column[values.isna() & column.notna()]
@@ -36,21 +38,22 @@ def date_column(column: pd.Series) -> Column:
     if first == last and values.notna().all():
         return make_column(values, "constant", f"every cell is {first}")
     remark = "; ".join(filter(None, (remark, invalid_cells(invalid, "a date"))))
-    return make_column(values, "date", f"{first:%Y-%m-%d} to {last:%Y-%m-%d}", remark, invalid)
+    found = make_column(values, "date", f"{first:%Y-%m-%d} to {last:%Y-%m-%d}", remark, invalid)
+    return replace(found, day_first=day_first)
 
 
-def _dates(column: pd.Series) -> tuple[pd.Series, str]:
-    """Return dates without a zone, and how day and month were told apart in text."""
+def read_dates(column: pd.Series, day_first: bool | None = None) -> tuple[pd.Series, str, bool | None]:
+    """Return dates without a zone; of text, how day and month were told apart, and whether the day comes first."""
     if isinstance(column.dtype, pd.PeriodDtype):
-        return column.dt.to_timestamp(), ""
+        return column.dt.to_timestamp(), "", None
     if types.is_datetime64_any_dtype(column):
-        return (column.dt.tz_convert(None) if column.dt.tz is not None else column), ""
+        return (column.dt.tz_convert(None) if column.dt.tz is not None else column), "", None
     if types.infer_dtype(column, skipna=True).startswith("date"):
-        return pd.to_datetime(column), ""
+        return pd.to_datetime(column), "", None
     whole = types.is_numeric_dtype(column) and bool((column.dropna() % 1 == 0).all())
     cells = column.dropna().astype("int64") if whole else column.dropna()
     codes, levels = pd.factorize(cells)
-    found = to_dates([str(level) for level in levels], digits=True)
+    found = to_dates([str(level) for level in levels], digits=True, day_first=day_first)
     values = pd.Series(pd.NaT, column.index, name=str(column.name), dtype=found.values.dtype)
     values.loc[cells.index] = found.values[codes]
-    return values, found.remark
+    return values, found.remark, found.day_first

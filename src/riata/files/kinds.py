@@ -62,8 +62,10 @@ def _kind(column: pd.Series, decimal: str, options: ColumnOptions) -> Column:
     if name in options.drop:
         return make_column(column, "left out", "", "as asked for")
     if name in options.categorical:
-        typed = isinstance(column.dtype, pd.CategoricalDtype)
-        return category_column(column if typed else column.astype("category"))  # numbers are levels by their value
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return category_column(column)
+        text = types.infer_dtype(column, skipna=True) == "string"
+        return category_column((stripped(column) if text else column).astype("category"))  # numbers are levels by value
     if name in options.numeric:
         return numeric.number_column(column, decimal, on_request=True)
     if name in options.dates:

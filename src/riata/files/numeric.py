@@ -18,7 +18,7 @@ from riata.files.columns import Column, invalid_cells, make_column, nearly_all_v
 from riata.files.convert import to_numbers, unit_of
 from riata.files.messages import TableError, as_text
 
-__all__ = ["are_whole", "from_text", "number_column", "target_numbers"]
+__all__ = ["are_whole", "from_text", "number_column", "read_numbers", "target_numbers"]
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def from_text(column: pd.Series, decimal: str) -> Column | None:
         invalid = filled[np.isnan(_converted(filled, partial(to_numbers, decimal=sign)))]
         if nearly_all_valid(len(filled), len(invalid), invalid.str.strip().nunique()):
             found = number_column(column, sign)
-            return replace(found, use=f"{found.use}; the unit {unit!r} is ignored") if unit else found
+            return replace(found, use=f"{found.use}; the unit {unit!r} is ignored", unit=unit) if unit else found
     return None
 
 
@@ -50,8 +50,9 @@ def number_column(column: pd.Series, decimal: str, *, on_request: bool = False) 
         column = column.dt.total_seconds() / 86_400  # days
     if types.is_bool_dtype(column):
         return make_column(column.astype(bool), "number", "true or false")
+    unit = ""
     if on_request and not types.is_numeric_dtype(column):
-        column = _without_unit(column.astype(object).map(str, na_action="ignore"))[0]
+        column, unit = _without_unit(column.astype(object).map(str, na_action="ignore"))
     values = _floats(column, decimal)
     invalid = column[np.isnan(values) & column.notna().to_numpy()]
     if on_request and np.isnan(values).all():
@@ -67,7 +68,21 @@ def number_column(column: pd.Series, decimal: str, *, on_request: bool = False) 
         return make_column(stored, "constant", f"every cell is {as_text(known[0])}")
     holds = f"{n_distinct:,} different, {brief(known.min(), 4)} to {brief(known.max(), 4)}" if n_distinct else ""
     remark = "; ".join(filter(None, (invalid_cells(invalid, "a number"), _missing_code(known))))
-    return make_column(stored, "number", holds, remark, invalid)
+    return replace(make_column(stored, "number", holds, remark, invalid), unit=unit)
+
+
+def read_numbers(column: pd.Series, decimal: str, unit: str = "") -> pd.Series:
+    """Read cells as numbers, with the decimal sign of the file or the other one; missing where a cell is none."""
+    if types.is_timedelta64_dtype(column):
+        column = column.dt.total_seconds() / 86_400  # days
+    if types.infer_dtype(column, skipna=True) == "boolean":
+        column = column.astype(object).map({True: 1.0, False: 0.0})
+    if types.is_numeric_dtype(column):
+        return pd.Series(_floats(column, decimal), column.index, name=column.name)
+    cells = column.astype(object).map(lambda cell: str(cell).strip().removesuffix(unit).rstrip(), na_action="ignore")
+    found = [_floats(cells, sign) for sign in (decimal, "," if decimal == "." else ".")]
+    best = min(found, key=lambda values: int(np.isnan(values).sum()))  # of equals that of the file
+    return pd.Series(best, column.index, name=column.name)
 
 
 def target_numbers(column: pd.Series) -> Column:

@@ -36,6 +36,8 @@ class ReadOptions:
     decimal: str | None = None
     na: tuple[str, ...] = ()
     skip: int = 0  # rows above the names
+    text: tuple[str, ...] = ()  # columns whose cells stay text, even if all are numbers
+    usual_decimal: str = "."  # where the decimal sign is ambiguous
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,8 @@ class Source:
         Whether cells can be read as they are written.
     sep : str
         The separator of the fields of a text.
+    na : tuple of str
+        Cells that stand for missing values, beside the usual ones.
     """
 
     frame: pd.DataFrame
@@ -61,6 +65,7 @@ class Source:
     file_format: str
     is_text: bool = False
     sep: str = ","
+    na: tuple[str, ...] = ()
 
 
 def ending_of(path: Path) -> str:
@@ -106,7 +111,8 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
     except (OSError, EOFError, ValueError, KeyError) as error:
         hint = _TITLE if isinstance(error, pd.errors.ParserError) else ""  # its rows differ in length
         raise TableError(f"cannot read {path}: {' '.join(str(error).split())}{hint}") from None
-    return Source(frame, decimal, file_format, is_text=ending not in PARQUET + FEATHER + EXCEL, sep=separator)
+    is_text = ending not in PARQUET + FEATHER + EXCEL
+    return Source(frame, decimal, file_format, is_text=is_text, sep=separator, na=options.na)
 
 
 def read_text(path: Path, options: ReadOptions = ReadOptions()) -> pd.DataFrame:  # noqa: B008 — frozen
@@ -164,10 +170,13 @@ def _text(data: bytes, options: ReadOptions) -> tuple[pd.DataFrame, str, str, st
     names = _parsed(text, separator, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].str.strip()
     _refuse_duplicates(name for name in names if name)  # pandas would rename them silently
     cells = [cell for row in _rows(text, separator)[1:] for cell in row]
-    decimal = options.decimal or ("." if separator == "," and '"' not in text else decimal_of(cells))
+    decimal = options.decimal or (
+        "." if separator == "," and '"' not in text else decimal_of(cells, options.usual_decimal)
+    )
     codes = {
         j: str for j, column in enumerate(zip(*_rows(text, separator)[1:], strict=False)) if any(map(_is_code, column))
     }
+    codes |= {j: str for j, name in enumerate(names) if name in options.text}
     frame = _parsed(text, separator, decimal=decimal, na_values=list(options.na), low_memory=False, dtype=codes)
     if not isinstance(frame.index, pd.RangeIndex):
         raise TableError(f"its rows have more fields than the header has names: name every column{_TITLE}")

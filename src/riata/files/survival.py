@@ -19,7 +19,7 @@ from riata.files.numeric import number_column
 from riata.files.read import Source
 from riata.files.table import MIN_ROWS, Table, check_columns, features, finite, missing_notes
 
-__all__ = ["MIN_EVENTS", "prepare_survival"]
+__all__ = ["MIN_EVENTS", "prepare_survival", "survival_target"]
 
 MIN_EVENTS = 5  # with fewer, a fifth of the rows may hold none
 _EVENT = {"1", "true", "yes", "y", "t", "dead", "died", "death", "deceased", "event", "failed", "failure"}
@@ -53,11 +53,22 @@ def prepare_survival(
         If a column cannot be used; the message names it and the remedy.
     """
     frame = source.frame.reset_index(drop=True)
+    y, known, given, notes = survival_target(frame, source.decimal, names, options)
+    X, columns = features(frame.drop(columns=list(given)), source.decimal, options.without(given), known)
+    rows, y = np.flatnonzero(known.to_numpy()), y.reset_index(drop=True)
+    how = (source.decimal, source.na)
+    return Table(X, y, "survival", ", ".join(given), columns, rows, source.file_format, notes, names, *how)
+
+
+def survival_target(
+    frame: pd.DataFrame, decimal: str, names: SurvivalColumns, options: ColumnOptions
+) -> tuple[pd.DataFrame, pd.Series[bool], list[str], tuple[str, ...]]:
+    """Return survival times of the rows where they are known, which these are, the columns that hold them, and notes."""
     event, level = _event_column(names.event, frame.columns.tolist())
     given = {role: name for role, name in vars(replace(names, event=event)).items() if name is not None}
     _check(frame, given, options)
     timed = [role for role in given if role in ("time", "entry")]
-    moments = {role: _moment(frame[given[role]], source.decimal, options) for role in timed}
+    moments = {role: _moment(frame[given[role]], decimal, options) for role in timed}
     y = pd.DataFrame({"event": _events(frame[event], level)})
     y = y.assign(**{role: _labels(frame[given[role]]) for role in ("strata", "id") if role in given})
     known = y.notna().all(axis=1) & pd.concat([column.values for column in moments.values()], axis=1).notna().all(
@@ -70,10 +81,7 @@ def prepare_survival(
     times, remark = _times({role: column.values[known] for role, column in moments.items()}, y.get("id"))
     y = pd.concat([times, y], axis=1)
     notes = (*_missing(moments, frame, given), *remark, _counts(frame.loc[known, event], y["event"]))
-    rest = frame.drop(columns=list(given.values()))
-    X, columns = features(rest, source.decimal, options.without(given.values()), known)
-    rows, target = np.flatnonzero(known.to_numpy()), ", ".join(given.values())
-    return Table(X, y.reset_index(drop=True), "survival", target, columns, rows, source.file_format, notes, names)
+    return y, known, list(given.values()), notes
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.kinds import kinds, target_kind
 from riata.files.messages import TableError, as_text, counted, first_few, flags, require_column, row_numbers
 from riata.files.numeric import are_whole
-from riata.files.read import ReadOptions, Source, read
+from riata.files.read import Source
+from riata.files.split import split
 
-__all__ = ["MIN_ROWS", "Table", "check_columns", "features", "finite", "missing_notes", "prepare", "read_table"]
+__all__ = ["MIN_ROWS", "Table", "check_columns", "features", "finite", "missing_notes", "prepare"]
 
 MIN_ROWS = 10  # fewer cannot be split into training, validation and held-out rows
 
@@ -47,6 +47,10 @@ class Table:
         Decisions that a user should know.
     survival : SurvivalColumns, optional
         The columns of survival times.
+    decimal : str
+        The decimal sign of numbers in text.
+    na : tuple of str
+        Cells that stand for missing values, beside the usual ones.
 
     Examples
     --------
@@ -69,6 +73,8 @@ class Table:
     file_format: str
     notes: tuple[str, ...]
     survival: SurvivalColumns | None = None
+    decimal: str = "."
+    na: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shape = f"{len(self.y):,} rows, {self.X.shape[1]:,} features of {len(self.columns):,} columns"
@@ -84,70 +90,28 @@ class Table:
         """
         return self.y.iloc[rows] if isinstance(self.y, pd.DataFrame) else self.y[rows]
 
+    def split(self, random_state: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows to fit on and those to hold out, as ``riata select`` does.
+
+        A fifth is held out, and at least one row of every class; events are kept in proportion, and subjects together.
+
+        Parameters
+        ----------
+        random_state : int
+            The seed.
+
+        Returns
+        -------
+        fit, held_out : array of int
+            Positions of rows of X.
+        """
+        return split(self.y, self.task, random_state)
+
     @property
     def kinds(self) -> pd.DataFrame:
         """What every column holds, and how it is used: ``name``, ``kind``, ``holds``, ``use``."""
         fields = ["name", "kind", "holds", "use"]
         return pd.DataFrame([[getattr(column, field) for field in fields] for column in self.columns], columns=fields)
-
-
-def read_table(
-    path: str | Path,
-    target: str,
-    *,
-    task: str = "auto",
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    dates: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    sep: str | None = None,
-    decimal: str | None = None,
-    na: Sequence[str] = (),
-    skip: int = 0,
-) -> Table:
-    r"""Read a table from a file as ``riata select`` does, and determine what each of its columns holds.
-
-    Parameters
-    ----------
-    path : str or Path
-        A csv, tsv, txt, parquet, feather or xlsx file; text may be compressed with gzip, ``-`` is standard input.
-    target : str
-        The column to predict.
-    task : {"auto", "classification", "regression"}
-        Whether the target holds classes or a quantity.
-    categorical, numeric, dates : sequence of str
-        Columns to take as categories, as numbers or as dates, whatever would be inferred.
-    drop : sequence of str
-        Columns to leave out.
-    sep, decimal : str, optional
-        The separator of fields, and the decimal sign; detected from the file by default.
-    na : sequence of str
-        Cells that stand for missing values, beside the usual ones such as ``NA``.
-    skip : int
-        Rows above the names, such as a title.
-
-    Returns
-    -------
-    Table
-        ``X`` and ``y`` to fit on, and ``kinds``, a description of each column.
-
-    Raises
-    ------
-    TableError
-        A ValueError; if the file cannot be read or used, with the remedy.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import riata
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "table.csv"
-    >>> _ = file.write_text("id;size;town;price\n" + "".join(f"{i};{i % 7},5;T{i % 3};{i % 5}\n" for i in range(30)))
-    >>> riata.read_table(file, "price").kinds[["name", "kind"]].to_numpy().tolist()
-    [['id', 'identifier'], ['size', 'number'], ['town', 'category']]
-    """
-    given = [(names,) if isinstance(names, str) else tuple(names) for names in (categorical, numeric, dates, drop, na)]
-    options = ReadOptions(sep, decimal, given.pop(), skip)
-    return prepare(read(Path(path), options), target, task, ColumnOptions(*given))
 
 
 def prepare(
@@ -191,7 +155,7 @@ def prepare(
     X, columns = features(frame, source.decimal, options.without([target]), known)
     rows = np.flatnonzero(known.to_numpy())
     notes = (*missing_notes(column), *filter(None, [reason]))
-    return Table(X, y, task, target, columns, rows, source.file_format, notes)
+    return Table(X, y, task, target, columns, rows, source.file_format, notes, None, source.decimal, source.na)
 
 
 def check_columns(frame: pd.DataFrame, targets: Sequence[str], options: ColumnOptions) -> None:
@@ -209,12 +173,19 @@ def features(
     frame: pd.DataFrame, decimal: str, options: ColumnOptions, known: pd.Series[bool]
 ) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     """Determine what each column holds; return the features of the rows whose target is known, and all columns."""
-    columns = kinds(frame, decimal, options)
+    columns = [_kept(each) if options.keep_constants else each for each in kinds(frame, decimal, options)]
     used = [each for each in columns if each.used]
     if not used:
         raise TableError(_no_features(columns))
     X = pd.DataFrame({each.name: each.values for each in used})[known].reset_index(drop=True)
     return X, tuple(columns)
+
+
+def _kept(column: Column) -> Column:
+    """Return a constant column of numbers as a feature; any other column as it is."""
+    if column.kind != "constant" or not types.is_numeric_dtype(column.values) or column.values.isna().all():
+        return column
+    return replace(column, kind="number", use="as it is")
 
 
 def _check_target(target: str, frame: pd.DataFrame) -> None:
