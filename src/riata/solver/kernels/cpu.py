@@ -65,9 +65,10 @@ def _update(
             r, now_upper, now_norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings
         )
         if mode == _HOLD:
-            last_rows[r] = now_rows[r]
-            last_upper[r] = now_upper[r]
-            last_norms[r] = now_norms[r]
+            for j in range(now_rows.shape[1]):
+                _copy(now_rows[r, j], last_rows[r, j])
+            _copy(now_upper[r], last_upper[r])
+            _copy(now_norms[r], last_norms[r])
         if mode != _ADVANCE:
             continue
         restart = restarted[r]
@@ -82,6 +83,12 @@ def _update(
                     features, last_rows[r], norm, alpha * lambdas[r, g], M[r], now_norms[r, g], o, settings[3]
                 )
         _step_upper(now_upper[r], last_upper[r], grad_upper[r], m_upper[r], is_matrix, size, restart, settings[0])
+
+
+@_compiled
+def _copy(source, target):
+    for i in range(len(source)):  # an assignment of arrays takes seconds to compile, for the text of its error
+        target[i] = source[i]
 
 
 @_compiled
