@@ -117,7 +117,7 @@ def test_without_validation_the_training_loss_is_shown_and_cross_validation_has_
     trained = LassoNetRegressor(n_features_to_select=2, val_size=0, **QUICK).fit(X, y)
     assert f"training loss {trained.point_.loss:.3g}" in Page(trained._repr_html_()).text
     cv = LassoNetRegressorCV(cv=2, **QUICK).fit(X, y)
-    expected = f"cross-validated R² {cv.cv_score_:.3g} ± {cv.cv_score_se_:.2g}"
+    expected = f"cross-validated R² {cv.cv_score_:.3g} ± {cv.cv_score_se_:.2g} with "
     assert expected in Page(cv._repr_html_()).text
 
 

@@ -67,7 +67,8 @@ def _numbers(model: Any) -> list[str]:
     found = [f"λ = {point.lambda_:.3g}", loss]
     if hasattr(model, "cv_score_"):
         score = _with_error(model.cv_score_, model.cv_score_se_)
-        found.append(f"cross-validated {escape(model.cv_score_name)} {score}")
+        count = f"{model.cv_n_selected_:.1f}".removesuffix(".0")  # the model may be at another point now
+        found.append(f"cross-validated {escape(model.cv_score_name)} {score} with {count} features")
     return found
 
 
