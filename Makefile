@@ -58,6 +58,6 @@ reproduce: .venv/.experiments  ## the paper's tables and figures: hours; make re
 	$(BIN)/python -m experiments all $(if $(QUICK),--quick --jobs 2) $(EXPERIMENTS)
 
 clean:  ## remove the environment, caches and what make wrote
-	rm -rf docs/api docs/auto_examples docs/project docs/sg_execution_times.rst
+	rm -rf docs/api docs/auto_examples docs/project
 	rm -rf .venv build dist demo benchmarks/results .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -39,6 +39,7 @@ autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {"GL08"}
 python_maximum_signature_line_length = 80
+toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 
 # Headings have the anchors that a git host gives them, so that links work in both places.
@@ -61,6 +62,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "download_all_examples": False,
     "min_reported_time": 1e9,
+    "ignore_repr_types": r"matplotlib\.",
+    "remove_config_comments": True,
 }
 # What other libraries warn of in examples is no concern of the site.
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -75,7 +78,12 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
+    # None for the front page and the examples.
+    "secondary_sidebar_items": {"index": []}
+    | {pages: ["page-toc"] for pages in ("*", "api/*", "guide/*", "project/*")},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
     "pygments_light_style": "a11y-high-contrast-light",

@@ -55,7 +55,11 @@ adata.var.sort_values("importance", ascending=False).head(12)
 # A panel of a given size
 # -----------------------
 # How well would fewer genes do? Validation loss along the path, then a model of three genes.
-model.plot_path()
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+model.plot_path(ax=ax)
+plt.show()
+
+# %%
 panel = model.at(n_features=3)
 accuracy = panel.score(adata.X, adata.obs["cell_type"])
 print(f"three genes: {', '.join(adata.var_names[panel.selected_])}, accuracy on these cells {accuracy:.2f}")
@@ -63,5 +67,4 @@ print(f"three genes: {', '.join(adata.var_names[panel.selected_])}, accuracy on 
 # %%
 # The subset for everything that follows.
 small = adata[:, panel.selected_].copy()
-print(small)
-plt.show()
+small

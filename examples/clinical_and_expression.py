@@ -73,5 +73,6 @@ effects
 
 # %%
 # The coefficients of the linear part along the path: free columns stay to the end.
-model.plot_coefficients()
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+model.plot_coefficients(ax=ax)
 plt.show()

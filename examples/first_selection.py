@@ -32,6 +32,7 @@ print(f"accuracy on {len(X_new)} held-out tumours: {model.score(X_new, y_new):.3
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=(1.1, 1), layout="constrained")
 model.plot_path(ax=left)
 model.plot_importance(ax=right)
+plt.show()
 
 # %%
 # Another number of features
@@ -46,11 +47,9 @@ for k in (1, 2, 5, 10):
 # --------------------
 # On samples that the model has not seen: how much worse it gets when the values of a feature are permuted, and how its
 # prediction changes with the feature.
-permutation_importance(model, X_new, y_new, random_state=0).head()
+importances = permutation_importance(model, X_new, y_new, random_state=0)
+importances.head()
 
 # %%
-feature_effects(model, X_new)
-
-# %%
-# When run as a script, the figures are shown at the end.
-plt.show()
+effects = feature_effects(model, X_new)
+effects

@@ -35,10 +35,12 @@ for ax, k in zip(axes[1:], counts, strict=True):
     plot.pixels(few.selected_, (8, 8), ax=ax)
     n_used.append(few.n_selected_)
     ax.set_title(f"{few.n_selected_} pixels: {few.score(X_new, y_new):.2f}")
+plt.show()
 
 # %%
 # Importance
 # ----------
 # The λ at which each pixel leaves the model.
-plot.pixels(model.feature_importances_, (8, 8), label="importance")
+fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+plot.pixels(model.feature_importances_, (8, 8), label="importance", ax=ax)
 plt.show()

@@ -11,6 +11,8 @@ Fashion-MNIST comes from the folder that ``RIATA_DATA`` names or from OpenML, so
     python examples/latent_units.py --factors 5 --seeds 10    # tables made from five factors: the answer should be five
 """
 
+# sphinx_gallery_thumbnail_path = "latent_units.png"
+
 import argparse
 
 import numpy as np

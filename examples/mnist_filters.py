@@ -11,6 +11,8 @@ some more on a CPU; ``--quick`` takes a few digits and few epochs::
     python examples/mnist_filters.py --out mnist_filters.png
 """
 
+# sphinx_gallery_thumbnail_path = "mnist_filters.png"
+
 import argparse
 import time
 

@@ -64,5 +64,6 @@ pd.DataFrame(search.cv_results_)[
 
 # %%
 # The fitted step is an estimator like any other.
-search.best_estimator_[-1].plot_path()
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+search.best_estimator_[-1].plot_path(ax=ax)
 plt.show()

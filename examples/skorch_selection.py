@@ -7,6 +7,7 @@ A skorch estimator that selects its inputs: one callback, no change to the train
 Data: breast cancer from scikit-learn.
 """
 
+import matplotlib.pyplot as plt
 import torch
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_score
@@ -16,6 +17,7 @@ from skorch import NeuralNetBinaryClassifier
 from skorch.callbacks import Callback
 from torch import nn
 
+from riata import plot
 from riata.nn import Attached, LassoInput
 
 
@@ -51,7 +53,8 @@ class Select(Callback):
 # %%
 # Scored by cross-validation, and trained on all samples.
 torch.manual_seed(0)
-X, y = load_breast_cancer(return_X_y=True)
+data = load_breast_cancer()
+X, y = data.data, data.target
 net = NeuralNetBinaryClassifier(
     Model,
     max_epochs=60,
@@ -67,3 +70,12 @@ accuracy = float(cross_val_score(pipeline, X, y, cv=3).mean())
 pipeline.fit(X, y)
 n_selected = int(net.module_.input.selected.sum())
 print(f"accuracy {accuracy:.3f} in cross-validation; {n_selected} of 30 inputs selected on all samples")
+
+# %%
+# The norms of each input's weights in the linear part; those that left are zero.
+fig, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
+layer = net.module_.input
+norms = layer.hierarchy.skip_by_unit().norm(dim=-1).detach()
+plot.importance(norms.numpy(), layer.selected.numpy(), names=data.feature_names, ax=ax)
+ax.set_xlabel("norm of linear weights")
+plt.show()

@@ -6,10 +6,12 @@ The same torch loop without and with riata: three lines, marked (1) to (3), add 
 scikit-learn, ten columns and ten of noise.
 """
 
+import matplotlib.pyplot as plt
 import torch
 from sklearn.datasets import load_diabetes
 from torch import nn
 
+from riata import plot
 from riata.nn import LassoInput, hier_prox_
 
 torch.manual_seed(0)
@@ -60,3 +62,11 @@ model = Sparse()
 error = train(model, lambda_=10.0)
 selected = [name for name, used in zip(names, model.input.selected.tolist(), strict=True) if used]
 print(f"sparse: training error {error:.3f} with {len(selected)} inputs: {', '.join(selected)}")
+
+# %%
+# The norms of each input's weights in the linear part; those that left are zero.
+fig, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
+norms = model.input.hierarchy.skip_by_unit().norm(dim=-1).detach()
+plot.importance(norms.numpy(), model.input.selected.numpy(), names=names, ax=ax)
+ax.set_xlabel("norm of linear weights")
+plt.show()
