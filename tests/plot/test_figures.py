@@ -176,6 +176,15 @@ def test_cells_of_an_interaction_are_means_of_the_target_and_empty_ones_are_mask
         plot.interaction(first, first, np.array(list("abcabc")))
 
 
+def test_of_many_levels_the_most_common_have_cells():
+    levels = np.repeat(np.array(list("abcd"), dtype=object), [1, 5, 2, 4])
+    ax = plot.interaction(levels, np.zeros(12), np.arange(12.0), bins=2)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["b", "d"]
+    assert ax.collections[0].get_array().tolist() == [[3.0, 9.5]]
+    mixed = plot.interaction(np.array([1, "a", 2, "a"], dtype=object), np.zeros(4), np.arange(4.0))
+    assert [label.get_text() for label in mixed.get_xticklabels()] == ["1", "2", "a"]
+
+
 # ---- images ---------------------------------------------------------------------------------------------------------
 
 

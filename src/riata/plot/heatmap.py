@@ -59,7 +59,7 @@ def interaction(
     """Draw the mean of the target over the plane of two features.
 
     Cells lie between quantiles of the features; a feature with few values, or of text, has one row or column of cells for each
-    value. Cells without a sample are empty.
+    of its most common values. Cells without a sample are empty.
 
     Parameters
     ----------
@@ -178,8 +178,9 @@ def _cells(feature: ArrayLike, bins: int) -> tuple[NDArray[np.int64], list[str]]
     """Return the cell of each sample along an axis, −1 where the value is missing, and the label of each cell."""
     column = pd.Series(np.asarray(feature))
     if column.nunique() <= bins or not pd.api.types.is_numeric_dtype(column):
-        codes, levels = pd.factorize(column, sort=True)
-        return np.where(codes < bins, codes, -1), [_label(level) for level in levels[:bins]]
+        _, levels = pd.factorize(column.value_counts().index[:bins], sort=True)  # sorts numbers and text together, too
+        levels = pd.Index(levels)
+        return levels.get_indexer(pd.Index(column)).astype(np.int64), [_label(level) for level in levels]
     binned, edges = pd.qcut(column, bins, labels=False, retbins=True, duplicates="drop")
     middles = (edges[1:] + edges[:-1]) / 2
     return binned.fillna(-1).to_numpy(dtype=np.int64), [f"{middle:.3g}" for middle in middles]
