@@ -10,10 +10,14 @@ import typer
 from sklearn.datasets import load_breast_cancer
 
 import riata
+from riata.cli.describing import info
+from riata.cli.examples import EXAMPLES, EXIT_CODES
 from riata.cli.filling import impute
-from riata.cli.options import Job, K, OutFolder, Quiet, Seed, check_k
+from riata.cli.options import AsJson, Job, K, OutFolder, Quiet, Seed, check_k
 from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.predicting import predict
 from riata.cli.recipe import Origin, command_line
+from riata.cli.reporting import report
 from riata.cli.selecting import run, select
 from riata.files import encode, read_table
 
@@ -24,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help=riata.__doc__,
+    help=f"{riata.__doc__}\n\n{EXIT_CODES}",
 )
 
 
@@ -48,17 +52,22 @@ def _common(
     pass
 
 
-app.command()(select)
-app.command()(impute)
+for command in (select, impute, predict, info, report):
+    app.command(epilog=EXAMPLES[command.__name__])(command)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES["demo"])
 def demo(
-    context: typer.Context, k: K = 5, out: OutFolder = Path("result"), seed: Seed = 0, quiet: Quiet = False
+    context: typer.Context,
+    k: K = 5,
+    out: OutFolder = Path("result"),
+    seed: Seed = 0,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
     with reporting_errors():
-        job = Job(out, seed, check_k(k, 60, "features"), quiet=quiet)
+        job = Job(out, seed, check_k(k, 60, "features"), quiet=quiet, json=json)
         data = load_breast_cancer(as_frame=True)
         noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
         frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})

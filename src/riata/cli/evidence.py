@@ -127,7 +127,8 @@ def _check_number(table: Table, rows: Rows, fdr: float) -> None:
 
 def settings(job: Job) -> dict[str, Any]:
     """Return the parameters that all models of a job share."""
-    return {"hidden_dims": job.hidden, "M": job.M}
+    shared = {"hidden_dims": job.hidden, "M": job.M}
+    return shared if job.loss is None else {**shared, "loss": job.loss}
 
 
 def stability(table: Table, rows: Rows, job: Job) -> Selection:

@@ -20,6 +20,7 @@ from riata.cli.output import (
     make_folder,
     mention_rest,
     number_table,
+    print_json,
     print_text,
     reporting_errors,
     versions,
@@ -52,6 +53,7 @@ def impute(
     skip: options.Skip = 0,
     seed: options.Seed = 0,
     hidden: options.Hidden = "256,256",
+    json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Fill the gaps among the numbers, dates and flags of FILE, and measure how accurate that is.
@@ -68,7 +70,7 @@ def impute(
         text = read_text(file, how) if source.is_text and ".csv" in out.name.lower() else None
         table = prepare_to_fill(source, options.column_options(None, numeric, dates, drop), text)
         k = options.check_k(k, table.X.shape[1], "columns of numbers")
-        run(table, Job(out, seed, k, hidden=options.parse_widths(hidden), quiet=quiet), text)
+        run(table, Job(out, seed, k, hidden=options.parse_widths(hidden), quiet=quiet, json=json), text)
 
 
 def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
@@ -88,6 +90,8 @@ def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
     if not table.n_gaps:
         write(job.out.parent, {job.out.name: encode(table.frame if text is None else text, job.out, table.sep)})
         print_text(job.console, f"No gaps: nothing to fill. Wrote the same table to {job.out}")
+        if job.json:
+            print_json(as_json({"versions": versions(), "rows": len(table.X), "gaps": 0}))
         return
     hidden = hide(table.X, job.seed)
     model = _fit(table.X.mask(hidden), job)
@@ -96,14 +100,14 @@ def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
     notes = accuracy_notes(table.X, errors, every=job.k is not None)
     job.note(*notes)
     names = _names(job.out)
-    contents = (
-        encode(table.filled(model.predict_entries(table.X), text), job.out, table.sep),
-        errors.to_csv(index=False, lineterminator="\n").encode(),
-        as_json(_summary(model, table, errors, notes, job)),
-    )
+    summary = as_json(_summary(model, table, errors, notes, job))
+    filled = encode(table.filled(model.predict_entries(table.X), text), job.out, table.sep)
+    contents = (filled, errors.to_csv(index=False, lineterminator="\n").encode(), summary)
     write(job.out.parent, dict(zip(names, contents, strict=True)))
     _print(job.console, errors, job.k is not None, names[1])
     print_text(job.console, f"Wrote {names[0]}, {names[1]} and {names[2]} to {job.out.parent}")
+    if job.json:
+        print_json(summary)
 
 
 def _names(out: Path) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from inspect import signature
 from pathlib import Path
@@ -18,6 +18,8 @@ from rich.console import Console
 
 from riata.cli.output import print_text
 from riata.files import ColumnOptions, ReadOptions, TableError, read_table
+from riata.losses import ClassLoss
+from riata.losses.names import named
 
 # ---- of both commands -----------------------------------------------------------------------------------------------
 
@@ -25,7 +27,8 @@ Names = list[str] | None
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="A csv, tsv, txt, parquet, feather or xlsx file, one row per sample; - for standard input."
+        metavar="FILE",
+        help="A csv, tsv, txt, parquet, feather, xlsx or h5ad file, one row per sample; - for standard input.",
     ),
 ]
 Categorical = Annotated[
@@ -49,6 +52,9 @@ Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Rows abov
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers, such as 100 or 100,50.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the summary as JSON, and nothing else, on standard output.")
+]
 
 # ---- of select ------------------------------------------------------------------------------------------------------
 
@@ -107,6 +113,14 @@ Image = Annotated[
 ]
 WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")]
 M = Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")]
+LossName = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        metavar="LOSS",
+        help="For numbers absolute_error, huber, quantile=0.9, poisson, gamma or tweedie=1.5; for classes focal or ordinal.",
+    ),
+]
 
 # ---- of impute ------------------------------------------------------------------------------------------------------
 
@@ -116,6 +130,33 @@ OutFile = Annotated[
 Inputs = Annotated[int | None, typer.Option("--k", help="Fill all columns from at most this many of them.")]
 PassThrough = Annotated[
     Names, typer.Option("--drop", metavar="COL", help="A column to pass through unchanged; may be repeated.")
+]
+
+
+# ---- of stored models -----------------------------------------------------------------------------------------------
+
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, such as the model.riata that select writes.")
+]
+NewFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A table with the columns of the model; - for standard input.")
+]
+Data = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="FILE", help="A table with the columns of the model and its target; - for standard input."
+    ),
+]
+KnownTarget = Annotated[
+    str | None, typer.Option("--target", metavar="COL", help="The column with the true values, if it has another name.")
+]
+OutPredictions = Annotated[
+    Path, typer.Option("--out", metavar="FILE", help="The predictions, .csv or .parquet; - for standard output.")
+]
+OutReport = Annotated[Path, typer.Option("--out", metavar="FILE", help="The report, .html; its folder is made.")]
+Moments = Annotated[
+    list[float] | None,
+    typer.Option("--at", metavar="TIME", help="Of survival models: also predict survival until TIME; may be repeated."),
 ]
 
 
@@ -132,17 +173,19 @@ class Job:
     M: float = 10.0
     hidden: tuple[int, ...] = (100,)
     quiet: bool = False
+    json: bool = False  # whether the summary is all that is printed on standard output
     cv: int | None = None  # folds
     max_false: float | None = None  # bound of a stability selection; None for no such selection
     fdr: float | None = None  # false discovery rate of a selection with knockoffs; None for no such selection
     n_jobs: int = 1
     image: tuple[int, int] | None = None  # rows and columns of pixels
     report: bool = True
+    loss: Any = None  # of a regressor or a classifier; None for the usual one
 
     @property
     def console(self) -> Console:
         """Where results are printed."""
-        return Console(quiet=self.quiet)
+        return Console(quiet=self.quiet or self.json)
 
     def note(self, *texts: str) -> None:
         """Print remarks on standard error."""
@@ -177,7 +220,9 @@ def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> 
     return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
 
 
-def check_target(target: str | None, task: Task, time: str | None, event: str | None, **others: str | None) -> None:
+def check_target(
+    target: str | None, task: Task, time: str | None, event: str | None, *, loss: Any = None, **others: str | None
+) -> None:
     """Check that the columns of one target are given."""
     given = {f"--{role}": name for role, name in {"time": time, "event": event, **others}.items() if name is not None}
     if target is not None and given:
@@ -191,12 +236,48 @@ def check_target(target: str | None, task: Task, time: str | None, event: str | 
         )
     if target is None and task is not Task.auto:
         raise TableError(f"--task {task.value} is for --target; with --time the task is survival: leave it out")
+    if target is None and loss is not None:
+        raise TableError("--loss is for --target; with --time the loss is the partial likelihood: leave it out")
 
 
 def column_options(categorical: Names, numeric: Names, dates: Names, drop: Names) -> ColumnOptions:
     """Return what a user has decided about columns."""
     given = [tuple(names or ()) for names in (categorical, numeric, dates, drop)]
     return ColumnOptions(given[0], given[1], given[2], given[3])
+
+
+def task_of(task: Task, loss: Any) -> Task:
+    """Return the task that a loss is for, where it is to be inferred; raise an error if another one was given."""
+    if loss is None:
+        return task
+    needed = Task.classification if isinstance(loss, ClassLoss) else Task.regression
+    if task not in (Task.auto, needed):
+        raise TableError(f"--loss {loss_name(loss)} is for {needed.value}, not for --task {task.value}: leave one out")
+    return needed
+
+
+def parse_loss(text: str | None) -> Any:
+    """Parse the name of a loss, and the value of its parameter."""
+    if text is None:
+        return None
+    name, _, value = text.partition("=")
+    known: dict[str, Any] = named()
+    if name not in known:
+        raise TableError(f"--loss must be one of {', '.join(known)}; got {text!r}")
+    if not value:
+        return known[name]()
+    parameters = [each.name for each in fields(known[name])]
+    if not parameters:
+        raise TableError(f"--loss {name} has no parameter: leave out ={value}")
+    try:
+        return known[name](float(value))
+    except ValueError as error:
+        raise TableError(f"--loss {text}: {error}") from None
+
+
+def loss_name(loss: Any) -> str:
+    """Return what names a loss on the command line."""
+    return next(name for name, kind in named().items() if type(loss) is kind)
 
 
 def table_arguments(how: ReadOptions, columns: ColumnOptions, **target: Any) -> dict[str, Any]:

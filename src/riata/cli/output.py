@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,6 +77,11 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+
+
+def print_json(contents: bytes) -> None:
+    """Print the contents of a JSON file on standard output."""
+    sys.stdout.write(contents.decode())
 
 
 def as_json(value: Any) -> bytes:

@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from riata.cli import options
 from riata.cli.evidence import Evidence, Selection
 from riata.cli.options import Job
 from riata.cli.output import SHOWN, mention_rest, number_table, print_text
 from riata.cli.results import Result
 from riata.evidence.curves import brief
+from riata.losses import AbsoluteError, Quantile
 
 _PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
 _LOSS = {"classification": "log loss", "regression": "squared error", "survival": "negative log partial likelihood"}
@@ -90,8 +92,14 @@ def _show_features(console: Console, result: Result) -> None:
     two = table.task == "classification" and len(model.classes_) == 2
     predicted = f"probability of {model.classes_[1]}" if two else _PREDICTED[table.task]
     console.print("", feature_table(features, table.X.shape[1], same_class=two), sep="\n")
-    print_text(console, f" loss rise: of the held-out {_LOSS[table.task]}, if the column is permuted (± 95 %)")
+    print_text(console, f" loss rise: of the held-out {loss_of(result)}, if the column is permuted (± 95 %)")
     print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
+
+
+def loss_of(result: Result) -> str:
+    """Return the name of the loss whose rise is measured."""
+    loss = result.job.loss
+    return _LOSS[result.table.task] if loss is None else f"loss ({options.loss_name(loss)})"
 
 
 def _no_feature(result: Result) -> str:
@@ -124,7 +132,7 @@ def _show_scores(console: Console, result: Result) -> None:
     labels = {
         "selected": f"selected features ({len(result.features)})",
         "all": f"all features ({result.table.X.shape[1]})",
-        "baseline": _BASELINE[result.table.task],
+        "baseline": _baseline(result),
     }
     printed = number_table(f"Scores on {len(result.held_out)} held-out rows", "", names)
     for name, row in result.scores.items():
@@ -135,6 +143,15 @@ def _show_scores(console: Console, result: Result) -> None:
         print_text(console, " concordance: of pairs of rows that can be compared, the share in the right order")
         print_text(console, f" {n} of the held-out rows end with the event")
     console.print()
+
+
+def _baseline(result: Result) -> str:
+    """Return what is predicted without features."""
+    loss = result.job.loss
+    if isinstance(loss, AbsoluteError | Quantile):
+        level = loss.levels[0] if isinstance(loss, Quantile) else 0.5
+        return "median of the target" if level == 0.5 else f"{level:g} quantile of the target"
+    return _BASELINE[result.table.task]
 
 
 def _show_cross_validation(console: Console, model: Any, n_folds: int) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from sklearn.base import BaseEstimator
 
+from riata.losses import ClassLoss, NumberLoss
+
 __all__ = ["Origin", "command_line", "python_lines"]
 
 _WIDTH = 88  # of a line of code
@@ -111,11 +113,16 @@ def estimator_code(model: BaseEstimator) -> str:
     nested = {name: value for name, value in given.items() if isinstance(value, BaseEstimator)}
     default = cls(**nested).get_params(deep=False)
     changed = {
-        name: _Name(estimator_code(value)) if name in nested else value
+        name: _Name(estimator_code(value)) if name in nested else _plain(value)
         for name, value in given.items()
         if name != "verbose" and (name in nested or repr(value) != repr(default[name]))
     }
     return _call(f"riata.{cls.__name__}", [], changed.items())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose representation is code."""
+    return _Name(f"riata.losses.{value!r}") if isinstance(value, NumberLoss | ClassLoss) else value
 
 
 def _call(function: str, positional: Iterable[str], keywords: Iterable[tuple[str, Any]]) -> str:

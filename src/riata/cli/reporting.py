@@ -1,17 +1,74 @@
-"""The report of a selection."""
+"""The report of a selection, and the command that writes one of a stored model."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 
+from riata.cli import options
 from riata.cli.evidence import Evidence
-from riata.cli.recipe import python_lines
+from riata.cli.opening import NewTable, open_model
+from riata.cli.options import Job
+from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.recipe import command_line, python_lines
 from riata.cli.results import Result
+from riata.files import TableError
 from riata.report import About, Report, summarise
 
-__all__ = ["report_file"]
+__all__ = ["report", "report_file"]
+
+
+def report(
+    context: typer.Context,
+    model: options.ModelFile,
+    data: options.Data,
+    out: options.OutReport = Path("report.html"),
+    target: options.KnownTarget = None,
+    image: options.Image = None,
+    na: options.Missing = None,
+    sep: options.Separator = None,
+    decimal: options.Decimal = None,
+    skip: options.Skip = 0,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a report of MODEL on a table that it was not fitted on: scores, effects and the path, as one HTML file.
+
+    The table needs all columns of the model, and its target. Points of the path other than the model are shown before a refit,
+    as a model file holds no samples.
+    """
+    with reporting_errors():
+        if out.suffix.lower() not in (".html", ".htm"):
+            raise TableError(f"{out} is no name of a page: choose one for --out that ends in .html")
+        make_folder(out.parent)
+        job = Job(out, seed, quiet=quiet, image=options.parse_image(image))
+        opened = open_model(model)
+        table = NewTable.read(data, opened, options.read_options(sep, decimal, na, skip), all_features=True)
+        options.check_image(job.image, table.X.shape[1])
+        known = table.target(opened, target)
+        if known is None:
+            raise TableError("a report needs the true values: give the column that holds them with --target")
+        X, y, notes = known
+        notes = (*table.notes, *notes)
+        job.note(*notes)
+        reading = table.reading
+        survival = "" if reading.survival is None else f"survival times ({reading.survival.time})"
+        about = About(
+            title=f"{model.name} on {'standard input' if str(data) == '-' else data.name}",
+            target=target or reading.target or survival,
+            notes=notes,
+            command=command_line(context),
+            facts=(("model", model.name), ("rows", f"{len(X):,} of {len(table.X):,}")),
+            kinds=tuple(feature.kind for feature in reading.features),
+        )
+        with Console(stderr=True, quiet=quiet).status("report"), job.noting_warnings():
+            summary = summarise(opened.model, X, y, about=about, image_shape=job.image, random_state=seed)
+        write(out.parent, {out.name: Report(summary).to_html().encode()})
+        print_text(job.console, " ".join(summary["answer"]))
+        print_text(job.console, f"Wrote {out}")
 
 
 def report_file(result: Result, found: Evidence) -> bytes:

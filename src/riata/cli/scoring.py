@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import accuracy_score, log_loss, r2_score, recall_score, root_mean_squared_error
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import (
+    accuracy_score,
+    d2_pinball_score,
+    d2_tweedie_score,
+    log_loss,
+    r2_score,
+    recall_score,
+    root_mean_squared_error,
+)
 
 from riata import check
 from riata.files import Table, TableError, as_text, extreme_target, first_few, unlike_training
+from riata.losses import AbsoluteError, Quantile, SquaredError, of_numbers
+from riata.losses.rates import Rate
 from riata.survival.concordance import concordance
 
 Rows = NDArray[np.int64]
@@ -42,13 +52,35 @@ def held_out_scores(model: Any, table: Table, fit: Rows, held_out: Rows) -> Scor
     """Score the model, the dense network and a baseline without features on the held-out rows."""
     X, y = table.X.iloc[held_out], table.y_of(held_out)
     models = {"selected": model, "all": model.at(lambda_=0)}
+    scores = {name: scores_of(each, X, y, table.task) for name, each in models.items()}
+    return scores | {"baseline": _baseline_scores(model, table, fit, held_out)}
+
+
+def scores_of(model: Any, X: pd.DataFrame, y: Any, task: str) -> dict[str, float]:
+    """Score the predictions of a model."""
+    if task == "classification":
+        return _classification_scores(model, X, y)
+    if task == "regression" and model.score_name == "R²":
+        return _regression_scores(y, model.predict(X))
+    return {model.score_name: float(model.score(X, y))}
+
+
+def _baseline_scores(model: Any, table: Table, fit: Rows, held_out: Rows) -> dict[str, float]:
+    """Score a prediction that is the same for all rows."""
     if table.task == "survival":
-        scores = {name: {"concordance": each.score(X, y)} for name, each in models.items()}
-        return scores | {"baseline": {"concordance": 0.5}}  # that of equal risks
-    baseline = DummyClassifier(strategy="prior") if table.task == "classification" else DummyRegressor()
-    models["baseline"] = baseline.fit(table.X.iloc[fit], table.y_of(fit))
-    score = _classification_scores if table.task == "classification" else _regression_scores
-    return {name: score(each, X, y) for name, each in models.items()}
+        return {model.score_name: 0.5}
+    X, y, seen = table.X.iloc[held_out], table.y_of(held_out), table.y_of(fit)
+    if table.task == "classification":
+        return _classification_scores(DummyClassifier(strategy="prior").fit(table.X.iloc[fit], seen), X, y)
+    loss = of_numbers(model.loss)
+    if isinstance(loss, AbsoluteError | Quantile):
+        level = loss.levels[0] if isinstance(loss, Quantile) else 0.5
+        constant = np.full(len(y), np.quantile(seen, level))
+        return {loss.score_name: float(d2_pinball_score(y, constant, alpha=level))}
+    constant = np.full(len(y), seen.mean())
+    if isinstance(loss, Rate):
+        return {loss.score_name: float(d2_tweedie_score(y, constant, power=loss.power))}
+    return _regression_scores(y, constant)
 
 
 def _classification_scores(model: Any, X: pd.DataFrame, y: NDArray[Any]) -> dict[str, float]:
@@ -61,21 +93,20 @@ def _classification_scores(model: Any, X: pd.DataFrame, y: NDArray[Any]) -> dict
     }
 
 
-def _regression_scores(model: Any, X: pd.DataFrame, y: NDArray[Any]) -> dict[str, float]:
-    predicted = model.predict(X)
+def _regression_scores(y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
     return {"R²": float(r2_score(y, predicted)), "RMSE": float(root_mean_squared_error(y, predicted))}
 
 
-def target_warnings(table: Table, rows: Rows) -> list[str]:
-    """Return a warning about a few rows that dominate the squared error."""
-    text = extreme_target(table.y[rows], table.rows[rows], table.target) if table.task == "regression" else ""
+def target_warnings(table: Table, rows: Rows, loss: Any = None) -> list[str]:
+    """Return a warning about a few rows that dominate the squared error, if that is the loss."""
+    squared = table.task == "regression" and type(of_numbers(loss)) is SquaredError
+    text = extreme_target(table.y[rows], table.rows[rows], table.target) if squared else ""
     return [text] if text else []
 
 
-def held_out_warnings(table: Table, features: pd.DataFrame, fit: Rows, held_out: Rows) -> list[str]:
+def held_out_warnings(table: Table, features: pd.DataFrame, fit: Rows, held_out: Rows, loss: Any = None) -> list[str]:
     """Return up to six warnings about held-out rows that are unlike the training rows, in a selected column or the target."""
-    notes = target_warnings(table, held_out) + unlike_training(
-        table.X[features["name"].tolist()], fit, held_out, table.rows
-    )
+    notes = target_warnings(table, held_out, loss)
+    notes += unlike_training(table.X[features["name"].tolist()], fit, held_out, table.rows)
     more = len(notes) - 6
     return notes if more <= 0 else [*notes[:6], f"and {more} more such columns"]

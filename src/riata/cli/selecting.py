@@ -15,7 +15,7 @@ from riata.cli import evidence, options, printing
 from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence, Rows
 from riata.cli.options import Job
-from riata.cli.output import make_folder, print_text, reporting_errors, write
+from riata.cli.output import make_folder, print_json, print_text, reporting_errors, write
 from riata.cli.recipe import Origin, command_line
 from riata.cli.reporting import report_file
 from riata.cli.results import Result, path_files, png, selected_features, selection_files
@@ -54,7 +54,9 @@ def select(
     M: options.M = 10.0,
     hidden: options.Hidden = "100",
     image: options.Image = None,
+    loss: options.LossName = None,
     report: options.WithReport = True,
+    json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Select the features of FILE that predict a column, or survival times.
@@ -63,12 +65,13 @@ def select(
     printed before training; identifiers, constants and prose are left out.
     """
     with reporting_errors():
-        job = Job(out, seed, M=M, hidden=options.parse_widths(hidden), quiet=quiet, cv=options.check_cv(cv))
+        job = Job(out, seed, M=M, hidden=options.parse_widths(hidden), quiet=quiet, json=json, cv=options.check_cv(cv))
         job = replace(job, max_false=options.check_max_false(stability, max_false), fdr=options.check_fdr(fdr))
         job = replace(job, n_jobs=options.check_jobs(jobs))
-        job = replace(job, image=options.parse_image(image), report=report)
+        job = replace(job, image=options.parse_image(image), report=report, loss=options.parse_loss(loss))
         columns = {"time": time, "event": event, "entry": entry, "strata": strata, "id": id}
-        options.check_target(target, task, **columns)
+        options.check_target(target, task, loss=job.loss, **columns)
+        task = options.task_of(task, job.loss)
         arguments = options.table_arguments(
             options.read_options(sep, decimal, na, skip),
             replace(options.column_options(categorical, numeric, dates, drop), keep_constants=job.image is not None),
@@ -104,11 +107,11 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     evidence.check(table, fit, job)
     make_folder(job.out)
     show_columns(job.console, table, origin.file.name)
-    extreme = target_warnings(table, np.arange(len(table.y)))
+    extreme = target_warnings(table, np.arange(len(table.y)), job.loss)
     job.note(*table.notes, *extreme)
     model = _fit(table, fit, job)
     features = evidence.with_held_out_effects(selected_features(model, table), model, table, held_out, job)
-    unusual = [] if extreme else held_out_warnings(table, features, fit, held_out)
+    unusual = [] if extreme else held_out_warnings(table, features, fit, held_out, job.loss)
     job.note(*unusual)
     scores = held_out_scores(model, table, fit, held_out)
     notes = (*table.notes, *extreme, *unusual)
@@ -127,6 +130,8 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
         job.note(f"interrupted; complete, in {job.out}: {_listed(list(files))}")
         raise
     print_text(job.console, f"Wrote {_listed(list(files))} to {job.out}")
+    if job.json:
+        print_json(selection_files(result, found)["summary.json"])
     return features["name"].tolist()
 
 

@@ -24,7 +24,7 @@ from riata.files.kinds import target_kind
 from riata.files.messages import TableError, as_text, first_few, require_column, row_numbers
 from riata.files.numeric import read_numbers
 from riata.files.read import Source
-from riata.files.survival import survival_target
+from riata.files.survival import strata_labels, survival_target
 from riata.files.table import Table, finite, missing_notes
 
 __all__ = ["Feature", "Reading"]
@@ -155,6 +155,25 @@ class Reading:
         target = table.target if table.survival is None else ""
         return cls(features, table.task, target, table.survival, identifiers, table.decimal, table.na)
 
+    @classmethod
+    def of_model(cls, names: Sequence[str], levels: Mapping[int, pd.Index], task: str) -> Reading:
+        """Return how a table for a model is read of which only the features are known.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the features.
+        levels : mapping of int to Index
+            Levels of the features that are categories, by position.
+        task : str
+            Of its target.
+        """
+        features = tuple(
+            Feature(name, "category", _levels_of(levels[j].to_series())) if j in levels else Feature(name, "number")
+            for j, name in enumerate(names)
+        )
+        return cls(features, task, "")
+
     @property
     def names(self) -> list[str]:
         """Names of the features."""
@@ -236,6 +255,13 @@ class Reading:
         known = values[values.notna()]
         found = _quantity(known) if classes is None else _classes(known, classes)
         return found, known.index.to_numpy(), missing_notes(replace(column, values=values))
+
+    def read_strata(self, source: Source) -> NDArray[Any] | None:
+        """Return the strata of survival times in a table; None where there are none."""
+        if self.survival is None or self.survival.strata is None:
+            return None
+        require_column(self.survival.strata, source.frame.columns)
+        return strata_labels(source.frame[self.survival.strata]).to_numpy()
 
 
 def _quantity(values: pd.Series) -> NDArray[np.float64]:

@@ -15,13 +15,17 @@ __all__ = ["Column", "ColumnOptions", "SurvivalColumns", "invalid_cells", "make_
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Columns that a user wants as categories, numbers or dates, columns to drop, and whether to keep constant numbers."""
+    """Columns that a user wants as categories, numbers or dates, columns to drop, and whether to keep constant numbers.
+
+    Columns in ``beside`` describe samples; they are used only if they are named.
+    """
 
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep_constants: bool = False
+    beside: frozenset[str] = frozenset()
 
     def without(self, names: Iterable[str]) -> ColumnOptions:
         """Return the decisions about all other columns."""

@@ -70,6 +70,8 @@ def _kind(column: pd.Series, decimal: str, options: ColumnOptions) -> Column:
         return numeric.number_column(column, decimal, on_request=True)
     if name in options.dates:
         return dates.date_column(column)
+    if name in options.beside:
+        return make_column(column, "left out", "", f"in obs; to use it: {flags('--categorical', [name])}, or --numeric")
     return _inferred(column, decimal)
 
 

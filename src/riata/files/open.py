@@ -41,7 +41,8 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        A csv, tsv, txt, parquet, feather or xlsx file; text may be compressed with gzip, ``-`` is standard input.
+        A csv, tsv, txt, parquet, feather, xlsx or h5ad file; text may be compressed with gzip, ``-`` is standard input. Of
+        AnnData (h5ad) the variables are features; columns of ``obs`` are used if they are named.
     target : str, optional
         The column to predict.
     time, event : str, optional

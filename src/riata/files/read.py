@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from riata.files.annotated import ANNDATA, read_annotated
 from riata.files.convert import decimal_of
 from riata.files.messages import TableError, counted, first_few
 
@@ -22,6 +23,7 @@ __all__ = ["PARQUET", "ReadOptions", "Source", "ending_of", "read", "read_text"]
 PARQUET = (".parquet", ".pq")
 FEATHER = (".feather", ".arrow")
 EXCEL = (".xlsx",)
+_PACKAGES = {".xlsx": ("openpyxl", "excel"), ".h5ad": ("anndata", "anndata")}
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", r"\s+": "spaces"}
 _TITLE = "; if names are below a title, give --skip with the number of rows above them"
@@ -58,6 +60,8 @@ class Source:
         The separator of the fields of a text.
     na : tuple of str
         Cells that stand for missing values, beside the usual ones.
+    beside : frozenset of str
+        Columns that describe the samples, which are features only if a user says so.
     """
 
     frame: pd.DataFrame
@@ -66,11 +70,12 @@ class Source:
     is_text: bool = False
     sep: str = ","
     na: tuple[str, ...] = ()
+    beside: frozenset[str] = frozenset()
 
 
 def ending_of(path: Path) -> str:
     """Return how the name of a table ends, ``.csv.gz`` for instance; ``""`` for other files."""
-    endings = (*(f"{ending}.gz" for ending in TEXT), *TEXT, *PARQUET, *FEATHER, *EXCEL)
+    endings = (*(f"{ending}.gz" for ending in TEXT), *TEXT, *PARQUET, *FEATHER, *EXCEL, *ANNDATA)
     return next((ending for ending in endings if path.name.lower().endswith(ending)), "")
 
 
@@ -80,7 +85,7 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
     Parameters
     ----------
     path : Path
-        Text with a header (csv, tsv, txt; compressed with gzip or not), parquet, feather or xlsx.
+        Text with a header (csv, tsv, txt; compressed with gzip or not), parquet, feather, xlsx or h5ad.
     options : ReadOptions
         What is not to be detected from the file.
 
@@ -95,24 +100,27 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
         If it cannot be read, or two columns have the same name.
     """
     data, ending = _contents(path)
+    is_text = ending not in PARQUET + FEATHER + EXCEL + ANNDATA
+    separator = ","
+    beside: tuple[str, ...] = ()
     try:
-        if ending in PARQUET + FEATHER + EXCEL:
-            frame, decimal, file_format = _stored(data, ending, options.skip)
-            separator = ","
-        else:
+        if ending in ANNDATA:
+            (frame, beside), decimal, file_format = read_annotated(path), ".", "h5ad"
+        elif is_text:
             frame, decimal, file_format, separator = _text(data, options)
+        else:
+            frame, decimal, file_format = _stored(data, ending, options.skip)
         frame.columns = frame.columns.map(str).str.strip()
         _refuse_duplicates(frame.columns)
     except TableError as error:
         raise TableError(f"cannot read {path}: {error}") from None
     except ImportError:
-        package = "openpyxl: pip install 'riata[excel]'" if ending in EXCEL else "pyarrow: pip install 'riata[parquet]'"
-        raise TableError(f"reading {ending[1:]} needs {package}") from None
+        package, extra = _PACKAGES.get(ending, ("pyarrow", "parquet"))
+        raise TableError(f"reading {ending[1:]} needs {package}: pip install 'riata[{extra}]'") from None
     except (OSError, EOFError, ValueError, KeyError) as error:
         hint = _TITLE if isinstance(error, pd.errors.ParserError) else ""  # its rows differ in length
         raise TableError(f"cannot read {path}: {' '.join(str(error).split())}{hint}") from None
-    is_text = ending not in PARQUET + FEATHER + EXCEL
-    return Source(frame, decimal, file_format, is_text=is_text, sep=separator, na=options.na)
+    return Source(frame, decimal, file_format, is_text, separator, options.na, frozenset(beside))
 
 
 def read_text(path: Path, options: ReadOptions = ReadOptions()) -> pd.DataFrame:  # noqa: B008 — frozen
@@ -131,7 +139,9 @@ def _contents(path: Path) -> tuple[bytes, str]:
         return data, next((ending for start, ending in magic.items() if data.startswith(start)), ".csv")
     ending = ending_of(path)
     if not ending:
-        raise TableError(f"{path} is no table that can be read: save it as csv, tsv, txt, parquet, feather or xlsx")
+        raise TableError(
+            f"{path} is no table that can be read: save it as csv, tsv, txt, parquet, feather, xlsx or h5ad"
+        )
     try:
         return path.read_bytes(), ending
     except OSError as error:

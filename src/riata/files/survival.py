@@ -19,7 +19,7 @@ from riata.files.numeric import number_column
 from riata.files.read import Source
 from riata.files.table import MIN_ROWS, Table, check_columns, features, finite, missing_notes
 
-__all__ = ["MIN_EVENTS", "prepare_survival", "survival_target"]
+__all__ = ["MIN_EVENTS", "prepare_survival", "strata_labels", "survival_target"]
 
 MIN_EVENTS = 5  # with fewer, a fifth of the rows may hold none
 _EVENT = {"1", "true", "yes", "y", "t", "dead", "died", "death", "deceased", "event", "failed", "failure"}
@@ -53,6 +53,7 @@ def prepare_survival(
         If a column cannot be used; the message names it and the remedy.
     """
     frame = source.frame.reset_index(drop=True)
+    options = replace(options, beside=source.beside)
     y, known, given, notes = survival_target(frame, source.decimal, names, options)
     X, columns = features(frame.drop(columns=list(given)), source.decimal, options.without(given), known)
     rows, y = np.flatnonzero(known.to_numpy()), y.reset_index(drop=True)
@@ -70,7 +71,7 @@ def survival_target(
     timed = [role for role in given if role in ("time", "entry")]
     moments = {role: _moment(frame[given[role]], decimal, options) for role in timed}
     y = pd.DataFrame({"event": _events(frame[event], level)})
-    y = y.assign(**{role: _labels(frame[given[role]]) for role in ("strata", "id") if role in given})
+    y = y.assign(**{role: strata_labels(frame[given[role]]) for role in ("strata", "id") if role in given})
     known = y.notna().all(axis=1) & pd.concat([column.values for column in moments.values()], axis=1).notna().all(
         axis=1
     )
@@ -225,8 +226,8 @@ def _unclear(column: pd.Series, levels: pd.Series, known: Sequence[str]) -> str:
     return f"{name!r} holds {listed}: name the level that is the event, such as {flags('--event', [f'{name}={known[-1]}'])}"
 
 
-def _labels(column: pd.Series) -> pd.Series:
-    """Return labels of groups: numbers as they are, anything else as text."""
+def strata_labels(column: pd.Series) -> pd.Series:
+    """Return labels of strata or subjects: numbers as they are, anything else as text."""
     return column if types.is_numeric_dtype(column) else stripped(column)
 
 

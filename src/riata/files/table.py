@@ -144,6 +144,7 @@ def prepare(
         If a column cannot be used; the message names it and the remedy.
     """
     frame = source.frame.reset_index(drop=True)
+    options = replace(options, beside=source.beside)
     check_columns(frame, [target], options)
     column = target_kind(frame.pop(target), source.decimal)
     column = replace(column, values=column.values.where(finite(column.values)))

@@ -12,7 +12,7 @@ from riata.losses.location import AbsoluteError, Huber, Quantile, SquaredError
 from riata.losses.loss import ClassLoss, NumberLoss
 from riata.losses.rates import Gamma, Poisson, Tweedie
 
-__all__ = ["of_classes", "of_numbers"]
+__all__ = ["named", "of_classes", "of_numbers"]
 
 _NUMBERS: dict[str, type[NumberLoss]] = {
     "squared_error": SquaredError,
@@ -26,6 +26,11 @@ _NUMBERS: dict[str, type[NumberLoss]] = {
 _CLASSES: dict[str, type[ClassLoss]] = {"cross_entropy": CrossEntropy, "focal": Focal, "ordinal": Ordinal}
 
 Kind = TypeVar("Kind", NumberLoss, ClassLoss)
+
+
+def named() -> dict[str, type[NumberLoss] | type[ClassLoss]]:
+    """Return the losses that have a name."""
+    return {**_NUMBERS, **_CLASSES}
 
 
 def of_numbers(loss: Any, n_columns: int | None = None) -> NumberLoss:
