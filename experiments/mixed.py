@@ -22,7 +22,6 @@ from experiments.cells import Cell, Options, Result, Store
 from experiments.data import TABLES, here, path
 from experiments.page import Section, Table, columns, names
 from riata import LassoNetClassifier, LassoNetRegressor, cli
-from riata.cli.scoring import split
 from riata.files import prepare, read
 
 # Target, and columns that give it away. The first eight are files of the package ISLP.
@@ -82,7 +81,7 @@ def run(cell: Cell, needed: Sequence[Result]) -> dict[str, Any]:
         table = prepare(read(file), target)
         chosen, solved = pd.read_csv(out / "selected.csv"), pd.read_csv(out / "path.csv")
         summary = json.loads((out / "summary.json").read_text("utf-8"))
-    fit, held_out = split(table, cell.seed)
+    fit, held_out = table.split(cell.seed)
     X, y = frame.loc[table.rows, table.X.columns], frame.loc[table.rows, target].to_numpy()
     classify = table.task == "classification"
     model = (LassoNetClassifier if classify else LassoNetRegressor)(random_state=cell.seed).fit(X.iloc[fit], y[fit])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,9 @@ class Point:
             f"Point(lambda_={self.lambda_:.4g}, n_selected={self.n_selected}, loss={self.loss:.4g}, "
             f"val_loss={self.val_loss:.4g})"
         )
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing in it changes
 
 
 class Path(Sequence[Point]):
