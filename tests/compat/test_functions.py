@@ -111,8 +111,12 @@ def test_paths_for_r_hold_no_tensors_and_their_items_predict():
         values = [*item.values(), *item["state_dict"].values()]
         assert not any(isinstance(value, torch.Tensor) for value in values)
     probability = r.lassonet_eval(X, "classification", path[0]["state_dict"], **SMALL)
-    assert probability.argmax(1).tolist() == compat.LassoNetClassifier(**SMALL).load(
-        {name: torch.tensor(value) for name, value in path[0]["state_dict"].items()}
-    ).predict(X).tolist()
+    assert (
+        probability.argmax(1).tolist()
+        == compat.LassoNetClassifier(**SMALL)
+        .load({name: torch.tensor(value) for name, value in path[0]["state_dict"].items()})
+        .predict(X)
+        .tolist()
+    )
     with pytest.raises(ValueError, match="task must be one of 'classification', 'regression'; got 'cox'"):
         r.lassonet_eval(X, "cox", {})

@@ -331,7 +331,7 @@ class BaseLassoNet(BaseEstimator):
         )
 
     def _tensor(self, X: Any) -> Tensor:
-        samples = X if isinstance(X, Tensor) else torch.tensor(np.asarray(plain(X)))
+        samples = X if isinstance(X, Tensor) else torch.tensor(plain(X))
         return samples.to(self._device, torch.float32)
 
     def _outputs(self, X: Any) -> Any:
@@ -344,10 +344,10 @@ class BaseLassoNet(BaseEstimator):
 
 
 def plain(table: Any) -> Any:
-    """Return the array of a data frame or of lists; arrays, tensors and None as they are."""
-    if hasattr(table, "to_numpy"):
-        return table.to_numpy()
-    return table if table is None or hasattr(table, "shape") else np.asarray(table)
+    """Return the array of a table or tensor; None as it is."""
+    if table is None:
+        return None
+    return table.detach().cpu().numpy() if isinstance(table, Tensor) else np.asarray(table)
 
 
 def _generator(random_state: Any) -> random.Random:
