@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
 from torch import Tensor
 
 from riata.compat.lassonet import training
@@ -28,6 +29,16 @@ __all__ = ["BaseLassoNet", "plain"]
 
 Callback = Callable[[Any, list[HistoryItem]], Any] | None
 _WRONG = 0.5  # expected number of false features at which nothing is selected
+
+
+def _half(name: str, index: int, default: Any = None) -> property:
+    """Return a property: the half of a pair that is for the dense model (0), or for the path (1)."""
+
+    def of(model: Any) -> Any:
+        given = getattr(model, name)
+        return training.pair(default if given is None else given)[index]
+
+    return property(of)
 
 
 @dataclass(repr=False, eq=False)
@@ -56,6 +67,10 @@ class BaseLassoNet(BaseEstimator):
     random_state: Any = None
     torch_seed: int | None = None
     model: Any = field(init=False, default=None)
+
+    optim_init, optim_path = _half("optim", 0, training.OPTIM), _half("optim", 1, training.OPTIM)
+    n_iters_init, n_iters_path = _half("n_iters", 0), _half("n_iters", 1)
+    patience_init, patience_path = _half("patience", 0), _half("patience", 1)
 
     # What a subclass defines.
 
@@ -218,14 +233,15 @@ class BaseLassoNet(BaseEstimator):
         prob : Tensor of shape (n_steps, n_features)
             Selection probabilities at each λ.
         """
+        drawn = {} if self.random_state is None else {"rng": _generator(self.random_state)}
 
         def solved(lambda_seq: list[float] | None = None) -> list[HistoryItem]:
             for _ in range(max_retries):
                 try:
-                    return self._stability_selection_path(X, y, lambda_seq)
+                    return self._stability_selection_path(X, y, lambda_seq, **drawn)
                 except NonFiniteLossError as error:
                     warnings.warn(f"{error} Drawing a new subsample.", stacklevel=3)
-            return self._stability_selection_path(X, y, lambda_seq)
+            return self._stability_selection_path(X, y, lambda_seq, **drawn)
 
         seq = [item.lambda_ for item in solved()]
         paths = [solved(seq) for _ in range(n_models)]
@@ -233,10 +249,12 @@ class BaseLassoNet(BaseEstimator):
         oracle = 0 if wrong[0] > _WRONG else int(torch.argmax(wrong[1:] / wrong[:-1])) + 1
         return oracle, order, wrong, paths, prob
 
-    def _stability_selection_path(self, X: Any, y: Any, lambda_seq: Sequence[float] | None = None) -> list[HistoryItem]:
+    def _stability_selection_path(
+        self, X: Any, y: Any, lambda_seq: Sequence[float] | None = None, *, rng: Any = random
+    ) -> list[HistoryItem]:
         """Solve the path on a random half of the samples."""
         X, y = plain(X), plain(y)
-        half = random.sample(range(len(X)), len(X) - len(X) // 2)
+        half = rng.sample(range(len(X)), len(X) - len(X) // 2)
         return BaseLassoNet.path(self, X[half], y[half], lambda_seq=lambda_seq)
 
     # Parts of a path.
@@ -261,6 +279,8 @@ class BaseLassoNet(BaseEstimator):
         """Hold samples out, as ``lassonet`` does with the same ``random_state``."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
+        if np.ndim(X) != 2 or not np.shape(X)[1]:
+            raise ValueError(f"X must hold samples in rows and features in columns; its shape is {np.shape(X)}")
         val_size = self._val_size()
         if X_val is None and val_size:
             X, X_val, y, y_val = train_test_split(X, y, test_size=val_size, random_state=self.random_state)
@@ -291,7 +311,7 @@ class BaseLassoNet(BaseEstimator):
 
     def _item(self, point: Point, unit: float, hidden_dims: Any, fit: Any, val: Any) -> HistoryItem:
         """Move to a point and evaluate it."""
-        lambda_ = point.lambda_ / unit
+        lambda_ = float(f"{point.lambda_ / unit:.15g}")  # 10 of a lambda_seq is 10 again
         self.model.load_state_dict(state_dict(point.weights, hidden_dims, len(point.selected)))
         loss, val_loss = (float(self.criterion(self._outputs(X), y)) for X, y in (fit, val))
         regularization = float(self.model.l1_regularization_skip())
@@ -311,7 +331,7 @@ class BaseLassoNet(BaseEstimator):
         )
 
     def _tensor(self, X: Any) -> Tensor:
-        samples = X if isinstance(X, Tensor) else torch.tensor(np.asarray(plain(X)))
+        samples = X if isinstance(X, Tensor) else torch.tensor(plain(X))
         return samples.to(self._device, torch.float32)
 
     def _outputs(self, X: Any) -> Any:
@@ -324,5 +344,11 @@ class BaseLassoNet(BaseEstimator):
 
 
 def plain(table: Any) -> Any:
-    """Return the array of a data frame, anything else as it is."""
-    return table.to_numpy() if hasattr(table, "to_numpy") else table
+    """Return the array of a table or tensor; None as it is."""
+    if table is None:
+        return None
+    return table.detach().cpu().numpy() if isinstance(table, Tensor) else np.asarray(table)
+
+
+def _generator(random_state: Any) -> random.Random:
+    return random.Random(int(check_random_state(random_state).randint(2**31 - 1)))

@@ -174,10 +174,10 @@ class LassoNetCoxRegressor(BaseLassoNet):
         """Return logarithms of relative hazards, (n, 1)."""
         return _like(X, self._outputs(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X_test: Any, y_test: Any) -> float:
         """Return the concordance."""
-        time, event = np.asarray(y).T
-        return concordance_index(self.predict(X), time, event)
+        time, event = np.asarray(y_test).T
+        return concordance_index(self.predict(X_test), time, event)
 
     def _val_size(self) -> float:
         return 0.0 if self.val_size is None else self.val_size
@@ -223,10 +223,10 @@ class LassoNetIntervalRegressor(BaseLassoNet):
         """Return locations of the logarithms of times, (n, 1)."""
         return _like(X, self._outputs(X)[0])
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X_test: Any, y_test: Any) -> float:
         """Return the concordance of predictions with V, where right-censored times are censored."""
-        y = np.asarray(y)
-        return concordance_index(-self.predict(X), y[:, 1], 1 - y[:, 4])
+        _, time, _, _, censored = np.asarray(y_test).T
+        return concordance_index(-self.predict(X_test), time, 1 - censored)
 
     def _module(self, *dims: int) -> LassoNet:
         return self.CustomLassoNet(*dims, groups=self.groups, dropout=self.dropout)

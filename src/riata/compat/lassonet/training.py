@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,11 +27,12 @@ from riata.solver.stopping import Stopping
 if TYPE_CHECKING:
     from riata.compat.lassonet.base import BaseLassoNet
 
-__all__ = ["Converted", "Task", "convert", "momentum", "solve_path"]
+__all__ = ["OPTIM", "Converted", "Task", "convert", "momentum", "pair", "solve_path"]
 
 Floats = NDArray[np.float64]
 _GAMMA = 1e-4  # that of riata.Training
 _TOL = 1e-4  # the same
+OPTIM = partial(torch.optim.Adam, lr=1e-3), partial(torch.optim.SGD, lr=1e-3, momentum=0.9)  # where none is given
 _LONGEST, _HIGHEST = 10_000, 1e15  # λ that are taken of a sequence without end
 
 
@@ -61,10 +63,14 @@ class Data:
 
 def momentum(optim: Any) -> float:
     """Return the momentum of the optimizer of the path: with it, the λ of lassonet is 1 / (1 − momentum) times as large."""
-    if optim is None:
-        return 0.9
-    optimizer = optim if callable(optim) else optim[1]
+    _, optimizer = pair(OPTIM if optim is None else optim)
     return float(getattr(optimizer, "keywords", {}).get("momentum", 0.0))
+
+
+def pair(value: Any) -> tuple[Any, Any]:
+    """Return what is for the dense model and what is for the path, where one is given for both, or two."""
+    dense, path = value if isinstance(value, Sequence) else (value, value)
+    return dense, path
 
 
 def convert(model: BaseLassoNet, task: Task, lambda_seq: Iterable[float] | None, n_features: int) -> Converted:
