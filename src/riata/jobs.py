@@ -2,7 +2,8 @@
 
 Every replica (a fold, a resample, a value of a grid, a draw) is a job of its own on one core. What a job computes depends on
 its arguments only, never on how many others there are or where they run; on one kind of processor that holds to the last bit.
-Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.parallel_config`` where, Dask and Ray included.
+Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.parallel_config`` where, Dask and Ray included. On a
+GPU, where ``n_jobs`` is not given, they run as threads of one process and train their networks side by side.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from joblib import Parallel, delayed
 
+from riata import together
 from riata.progress import JobProgress
 from riata.threads import one_thread
 
@@ -50,7 +53,13 @@ class Job(NamedTuple):
 
 
 def run(
-    work: Callable[..., Any], jobs: Sequence[Job], *, n_jobs: int | None = None, title: str = "", shown: bool = False
+    work: Callable[..., Any],
+    jobs: Sequence[Job],
+    *,
+    n_jobs: int | None = None,
+    side_by_side: bool = False,
+    title: str = "",
+    shown: bool = False,
 ) -> list[Any]:
     """Do the same work on the arguments of every job.
 
@@ -62,6 +71,8 @@ def run(
         What to do.
     n_jobs : int, optional
         How many to run at once; -1 for as many as there are cores. None is 1, or what ``joblib.parallel_config`` says.
+    side_by_side : bool
+        Whether replicas are to train their networks side by side on one device, where ``n_jobs`` is None.
     title : str
         What the progress bar is called.
     shown : bool
@@ -77,10 +88,13 @@ def run(
     ReplicaError
         Where a job fails.
     """
-    calls = [delayed(_guarded)(work, job, os.getpid()) for job in jobs]
     with one_thread(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
-        for result in _started(_parallel(n_jobs), calls):
+        if n_jobs is None and side_by_side and len(jobs) > 1:
+            results: Iterable[Any] = together.run([partial(_guarded, work, job, os.getpid()) for job in jobs])
+        else:
+            results = _started(_parallel(n_jobs), [delayed(_guarded)(work, job, os.getpid()) for job in jobs])
+        for result in results:
             done.append(result)
             progress.advance()
     return done

@@ -31,6 +31,7 @@ from riata.estimators.folds import Candidate, Choice, Fold, Samples
 from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
+from riata.estimators.training import on_gpu
 from riata.jobs import Job, run
 from riata.losses.survival import EVENT
 from riata.path import selection
@@ -189,8 +190,13 @@ class CrossValidated(CrossValidationPlots, Supervised):
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
         ]
-        ahead = run(folds.first, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
+        ahead = self._run(folds.first, jobs, "first paths")
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
+
+    def _run(self, work: Any, jobs: Sequence[Job], title: str) -> list[Any]:
+        """Do work on every job; on a GPU side by side."""
+        beside = on_gpu(self.training)
+        return run(work, jobs, n_jobs=self.n_jobs, side_by_side=beside, title=title, shown=bool(self.verbose))
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
@@ -200,7 +206,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
         for candidate, fold in product(candidates, splits):
             name = f"{fold.name} with {_described(candidate.estimator)}"
             jobs.append(Job(name, (clone(candidate.estimator), candidate, rows, fold, scorer)))
-        scores = iter(run(folds.scores, jobs, n_jobs=self.n_jobs, title="folds", shown=bool(self.verbose)))
+        scores = iter(self._run(folds.scores, jobs, "folds"))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
         if is_classifier(self) and self.scoring in (None, "accuracy"):

@@ -112,6 +112,11 @@ class Training(BaseEstimator):
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
+def on_gpu(training: Training | None) -> bool:
+    """Return whether networks are trained on a GPU, where many side by side take little longer than one."""
+    return given(training).torch_device().type == "cuda"
+
+
 def given(training: Training | None) -> Training:
     """Return the training that a user asked for, checked."""
     if training is None:

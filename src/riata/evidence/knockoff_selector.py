@@ -150,7 +150,10 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             for i, seed in enumerate(seeds, start=1)
             for fit in range(1, n_fits + 1)
         ]
-        found = jobs.run(draw_and_compare, todo, n_jobs=self.n_jobs, title="knockoffs", shown=bool(self.verbose))
+        beside = inner.on_gpu(self.estimator)
+        found = jobs.run(
+            draw_and_compare, todo, n_jobs=self.n_jobs, side_by_side=beside, title="knockoffs", shown=bool(self.verbose)
+        )
         pairs = np.array(found).reshape(self.n_draws, n_fits, 2, -1).mean(axis=1)
         W = pairs[:, 0] - pairs[:, 1]  # (n_draws, G)
         self._select(W, columns)

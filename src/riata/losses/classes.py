@@ -20,6 +20,7 @@ __all__ = ["BinaryCrossEntropy", "CrossEntropy", "Focal", "Ordinal"]
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class BinaryCrossEntropy:
     """One logit for each column of 0/1, summed over columns: log(1 + exp(output)) − target · output.
 

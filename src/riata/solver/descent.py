@@ -23,7 +23,9 @@ from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
 from riata.solver.problem import Evaluation, Problem
 
-__all__ = ["Descent"]
+__all__ = ["Descent", "Draw"]
+
+Draw = torch.Generator | list[torch.Generator] | None  # of all replicas, or one of each
 
 
 class Descent:
@@ -44,11 +46,12 @@ class Descent:
         problem: Problem,
         learning_rate: float,
         batch_size: int | None = None,
-        draw: torch.Generator | None = None,
+        draw: Draw = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
     ):
         self.problem = problem
         self._draw = draw
+        self._drawn = None if isinstance(draw, list) else draw  # in an update
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
@@ -56,17 +59,22 @@ class Descent:
         network = problem.network
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
-        for start, stop in {(0, n), (0, size), (0, n % size), (n, len(X))} - passes.keys():
+        n_all = problem.n_samples
+        for start, stop in {(0, n), (0, size), (0, n % size), (n, n_all)} - passes.keys():
             passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
-        self._fit_pass, self._val_pass = passes[0, n], passes[n, len(X)]
+        self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
         self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
-        self._fit_loss = evaluator(problem.loss, problem.target[:n], problem.weights)
+        self._X, target = problem.samples(0, n)
+        self._fit_loss = evaluator(problem.loss, target, problem.weights)
         self._val_fit_loss = self._val_loss = self._fit_loss
         if problem.val_weights is not None:
-            self._val_fit_loss = evaluator(problem.loss, problem.target[:n], problem.val_weights[:, :n])
-            self._val_loss = evaluator(problem.loss, problem.target[n:], problem.val_weights[:, n:])
+            self._val_fit_loss = evaluator(problem.loss, target, problem.val_weights[:, :n])
+            self._X_val, target = problem.samples(n, n_all)
+            self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
         self._order = torch.arange(n, device=X.device)
-        self._batches = self._order.split(size)
+        if isinstance(draw, list):
+            self._order = self._order.repeat(R, 1)
+        self._batches = self._order.split(size, dim=-1)
 
         self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
@@ -75,10 +83,10 @@ class Descent:
         # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
         self._skips_fit_pass = not adapts_scale and size < n
         self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
-        self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
+        self._losses = X.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
         recordable = network.recordable
-        self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
+        self._iteration = Recorded(iteration, self.state, self._drawn, enabled=recordable and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
         self._evaluation = Recorded(self._evaluate, self.state, enabled=recordable)
         self._backward = Recorded(self._backward_upper, self.state, enabled=recordable)
@@ -120,8 +128,16 @@ class Descent:
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
             if not self.deterministic:
-                torch.randperm(len(self._order), generator=self._draw, out=self._order)
+                self._shuffle()
             self._iteration()
+
+    def _shuffle(self) -> None:
+        """Draw the order of the samples of an iteration; where replicas have samples of their own, an order for each."""
+        if isinstance(self._draw, list):
+            for order, draw in zip(self._order, self._draw, strict=True):
+                torch.randperm(len(order), generator=draw, out=order)
+        else:
+            torch.randperm(len(self._order), generator=self._draw, out=self._order)
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""
@@ -160,22 +176,21 @@ class Descent:
         if problem.val_weights is not None:
             n = problem.n_fit
             self._losses[:, :n] = self._val_fit_loss(self._fit_pass.output)[0]
-            if n < len(problem.X):
-                self._losses[:, n:] = self._val_loss(self._val_pass.forward(state.now.layers, problem.X[n:]))[0]
+            if n < problem.n_samples:
+                self._losses[:, n:] = self._val_loss(self._val_pass.forward(state.now.layers, self._X_val))[0]
             val_loss = (problem.val_weights * self._losses).sum(-1)
         torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._measured)
 
     def _forward(self) -> None:
         """Pass forward over all samples at the present iterate: the loss, and its gradient by the outputs."""
-        problem, n = self.problem, self.problem.n_fit
-        losses, gradient = self._fit_loss(self._fit_pass.forward(self.state.now.layers, problem.X[:n]))
+        problem = self.problem
+        losses, gradient = self._fit_loss(self._fit_pass.forward(self.state.now.layers, self._X))
         torch.sum(losses.mul_(problem.weights), -1, out=self.state.loss)
         torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._fit_pass.output_gradient)
 
     def _iterate(self) -> None:
         """Update once with all samples, the forward pass at the present iterate being done; end with that at the next."""
-        n = self.problem.n_fit
-        self._fit_pass.backward(self.state.now.layers, self.problem.X[:n], self._gradient)
+        self._fit_pass.backward(self.state.now.layers, self._X, self._gradient)
         self._update()
         self._forward()
 
@@ -183,14 +198,14 @@ class Descent:
         """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
         problem, n = self.problem, self.problem.n_fit
         for batch in self._batches:
-            X, weights = problem.X[batch], problem.weights[:, batch]
+            X, target, weights = problem.batch(batch)
             if problem.noise is not None:
-                drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
+                drawn = torch.randn(X.shape, generator=self._drawn, dtype=X.dtype, device=X.device)
                 X = X.addcmul_(drawn, problem.noise)
-            batch_pass, layers = self._batch_passes[len(batch)], self.state.now.layers
-            output = batch_pass.forward(layers, X, problem.dropout, self._draw)
-            _, gradient = evaluator(problem.loss, problem.target[batch], weights)(output)
-            torch.mul(gradient, weights.unsqueeze(-1) * (n / len(batch)), out=batch_pass.output_gradient)
+            batch_pass, layers = self._batch_passes[batch.shape[-1]], self.state.now.layers
+            output = batch_pass.forward(layers, X, problem.dropout, self._drawn)
+            _, gradient = evaluator(problem.loss, target, weights)(output)
+            torch.mul(gradient, weights.unsqueeze(-1) * (n / batch.shape[-1]), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)
             self._update()
         if not self._skips_fit_pass:
@@ -200,7 +215,7 @@ class Descent:
 def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale: bool) -> State:
     """Make the buffers of an update."""
     X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
-    d, network = X.shape[1], problem.network
+    d, network = problem.n_columns, problem.network
 
     def weights() -> Weights:
         return Weights(X.new_zeros(R, d, network.width), X.new_zeros(R, network.n_upper))
@@ -227,6 +242,7 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale
         is_matrix=problem.is_matrix,
         n_outputs=network.n_outputs,
         groups=problem.groups,
+        sizes=problem.sizes.expand(R, G).contiguous(),
         gamma=problem.gamma,
         learning_rate=learning_rate,
         adapts_scale=adapts_scale,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
-from riata.solver.descent import Descent
+from riata.solver.descent import Descent, Draw
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
@@ -44,8 +44,8 @@ class Solver:
         Size of the first steps, relative to the size of the gradient; with mini-batches, of all steps.
     batch_size : int or None
         Samples per update; None for all.
-    draw : torch.Generator, optional
-        Source of randomness of batches and dropout, on the device of the data.
+    draw : torch.Generator or list of torch.Generator, optional
+        Source of randomness of batches and dropout, on the device of the data; or one for the batches of each replica.
     active_set : bool
         Leave features that are not in the model out of the arithmetic; check them once the objective no longer falls.
     """
@@ -56,7 +56,7 @@ class Solver:
         *,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        draw: torch.Generator | None = None,
+        draw: Draw = None,
         active_set: bool = True,
     ):
         self.problem = problem
@@ -65,7 +65,7 @@ class Solver:
         self.draw = draw
         self.active_set = active_set
         X, R = problem.X, problem.n_replicas
-        self._moments = Weights(X.new_zeros(R, X.shape[1]), X.new_zeros(R, problem.network.n_upper))
+        self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
         self._scale = X.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
@@ -135,9 +135,9 @@ class Solver:
 
     def _expand(self, restricted: Weights) -> Weights:
         """Return the weights of all features: zero for those that the descent leaves out."""
-        if restricted.rows.shape[1] == self.problem.X.shape[1]:
+        if restricted.rows.shape[1] == self.problem.n_columns:
             return restricted
-        rows = restricted.rows.new_zeros(len(restricted.rows), self.problem.X.shape[1], restricted.rows.shape[-1])
+        rows = restricted.rows.new_zeros(len(restricted.rows), self.problem.n_columns, restricted.rows.shape[-1])
         rows[:, self._features] = restricted.rows
         return Weights(rows, restricted.upper)
 
@@ -147,12 +147,12 @@ class Solver:
         if not bool(violates.any()):
             return violates
         problem, product_gradient = self.problem, descent.product_gradient()
-        X, slack = problem.X[: problem.n_fit], 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
-        d = X.shape[1]
+        X, _ = problem.samples(0, problem.n_fit)
+        d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
         size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
         for block in (slice(start, start + size) for start in range(0, d, size)):
-            groups = problem.groups if size >= d else Groups(None, X[:, block].shape[1])
-            gradient = X[:, block].mT @ product_gradient  # (R, size, o + K)
+            groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
+            gradient = X[..., block].mT @ product_gradient  # (R, size, o + K)
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]

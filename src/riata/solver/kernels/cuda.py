@@ -90,7 +90,7 @@ class Update:
             tile = self._tile_members, triton.next_power_of_2(width)
             _step_groups[(G, R)](
                 now.weights.rows, last.weights.rows, state.gradient.rows, state.moments.rows, now.norms, last.norms,
-                state.active, state.lambdas, state.M, self._settings, self._size, self._momentum, self._mode,
+                state.active, state.lambdas, state.M, state.sizes, self._settings, self._size, self._momentum, self._mode,
                 *self._groups, d, G, self._outputs, width,
                 MEMBERS=tile[0], WIDTH=tile[1], num_warps=min(16, max(1, tile[0] * tile[1] // (2 * _TILE))),
             )  # fmt: skip
@@ -226,7 +226,7 @@ def _root(first, excess, m, beta):
 
 @triton.jit
 def _step_groups(
-    now, last, gradient, moments, now_norms, last_norms, active, lambdas, M, settings, size, momentum, mode,
+    now, last, gradient, moments, now_norms, last_norms, active, lambdas, M, sizes, settings, size, momentum, mode,
     members, starts, d, G, outputs, width, MEMBERS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Update the rows of one group of one replica, which the operator takes as one."""
@@ -246,7 +246,7 @@ def _step_groups(
         if action == ADVANCE:
             slope = tl.load(gradient + at, mask=here, other=0)
             before = tl.load(last + at, mask=here & (mu > 0), other=0)
-            square = tl.sum(slope * slope) / ((end - begin) * width)
+            square = tl.sum(slope * slope) / (tl.load(sizes + r * G + g) * width)
             old = tl.load(moments + first_row)
             moment = tl.where(old == 0, square, square + MEMORY * (old - square))
             tl.store(moments + row + 0 * c, tl.zeros_like(tile) + moment, mask=here & (c == 0))
