@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 __all__ = ["call", "run"]
 
 _MOST = 64  # replicas at once
-Given, Made = TypeVar("Given"), TypeVar("Made")
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 class _Stopped(BaseException):

@@ -52,8 +52,8 @@ def start(problem: Problem, seed: int):
     return problem.network.init(problem.n_columns, [seed], torch.float64, torch.device("cpu"))
 
 
-def solved(problem: Problem, weights, batch_size=None, draw=None, grid=None):
-    solver = Solver(problem, batch_size=batch_size, draw=draw, learning_rate=0.01)
+def solved(problem: Problem, weights, batch_size=None, draw=None, grid=None, draws=()):
+    solver = Solver(problem, batch_size=batch_size, draw=draw, draws=draws, learning_rate=0.01)
     return solve_path(solver, weights, grid or Grid(1.3), DENSE, SPARSE)
 
 
@@ -94,7 +94,7 @@ def test_with_mini_batches_of_their_own_order_too():
     starts = [start(problem, seed) for seed, problem in enumerate(problems)]
     draws = [[torch.Generator().manual_seed(seed) for seed in range(3)] for _ in range(2)]
     stack, grid = Stack(problems), Grid(seq=(0.1, 0.2, 0.4, 0.8))
-    together = solved(stack.problem, stack.weights(starts), 16, draws[0], grid)
+    together = solved(stack.problem, stack.weights(starts), 16, None, grid, draws[0])
     each = zip(problems, starts, draws[1], strict=True)
     check_equal(together, [solved(problem, weights, 16, draw, grid)[0] for problem, weights, draw in each])
 

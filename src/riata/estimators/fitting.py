@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -309,8 +309,8 @@ def _paths(posed: list[_Posed]) -> list[Path]:
     settings, solver, weights, sparse = first.settings, first.solver, first.start, first.sparse
     if len(posed) > 1:
         stack = Stack([each.solver.problem for each in posed])
-        draws = None if solver.batch_size is None else [cast(torch.Generator, each.solver.draw) for each in posed]
-        solver = Solver(stack.problem, learning_rate=settings.learning_rate, batch_size=solver.batch_size, draw=draws)
+        draws = [each.solver.draw for each in posed if each.solver.draw is not None]
+        solver = Solver(stack.problem, learning_rate=settings.learning_rate, batch_size=solver.batch_size, draws=draws)
         weights = stack.weights([each.start for each in posed])
         sparse = replace(sparse, n_iters=max(each.sparse.n_iters for each in posed))
     shown = settings.verbose and len(posed) == 1

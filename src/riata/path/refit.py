@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from riata.network.stacked import Weights
 from riata.path.points import Point
 from riata.path.solve import enough_threads
 from riata.path.solve import points as copied
-from riata.solver.descent import Descent, Draw
+from riata.solver.descent import Descent
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
@@ -167,7 +167,7 @@ class _Start(NamedTuple):
 
 
 @torch.inference_mode()
-def _refitted(given: list[tuple[Refit, Point, str | bool]]) -> list[_Found]:
+def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
     """Refit points from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
     starts = [_Start(refit, point, refit._starts(point, how)) for refit, point, how in given]
     known = [
@@ -200,35 +200,33 @@ def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point
     ]
     found: dict[int, list[Point]] = {}
     for chosen in batches(problems, kinds):
-        picked = [[part[i] for i in chosen] for part in (starts, problems, stoppings)]
-        with enough_threads(picked[0][0].refit.solver):
-            found |= zip(chosen, _side_by_side(*picked), strict=True)
+        here = [starts[i] for i in chosen]
+        with enough_threads(here[0].refit.solver):
+            new = _side_by_side(here, [problems[i] for i in chosen], [stoppings[i] for i in chosen])
+        found |= zip(chosen, new, strict=True)
     return [found[i] for i in range(len(starts))]
 
 
 def _side_by_side(starts: list[_Start], problems: list[Problem], stoppings: list[Stopping]) -> list[list[Point]]:
     """Train the networks of all starts at once; return their points, start by start."""
     counts = [len(start.weights.rows) for start in starts]
-    first, stopping = starts[0].refit, stoppings[0]
-    draw: Draw = first._generator()
     if len(starts) == 1:
         problem, weights = problems[0].copies(counts[0]), starts[0].weights
     else:
-        stack = Stack([problem for problem, count in zip(problems, counts, strict=True) for _ in range(count)])
-        problem, weights = (
-            stack.problem,
-            stack.weights([start.one(k).weights for start in starts for k in range(len(start.weights.rows))]),
-        )
-        stopping = replace(stopping, n_iters=np.repeat([each.n_iters for each in stoppings], counts))
-        draw = [start.refit._generator() for start, count in zip(starts, counts, strict=True) for _ in range(count)]
-    batch_size = first.solver.batch_size
+        each = [start.one(k) for start, count in zip(starts, counts, strict=True) for k in range(count)]
+        stack = Stack([problems[i] for i in np.repeat(np.arange(len(starts)), counts)])
+        problem, weights = stack.problem, stack.weights([start.weights for start in each])
+    given = starts[0].refit.solver
+    draws = [starts[i].refit._generator() for i in np.repeat(np.arange(len(starts)), counts)]
     solver = Solver(
         problem,
-        learning_rate=first.solver.learning_rate,
-        batch_size=batch_size,
-        draw=None if batch_size is None and len(starts) > 1 else draw,
+        learning_rate=given.learning_rate,
+        batch_size=given.batch_size,
+        draw=draws[0],
+        draws=draws if len(starts) > 1 else (),
     )
-    solution = solver.minimise(weights, weights.upper.new_zeros(sum(counts)), stopping)
+    most = np.repeat([stopping.n_iters for stopping in stoppings], counts)
+    solution = solver.minimise(weights, weights.upper.new_zeros(sum(counts)), stoppings[0], most=most)
     lambdas = np.repeat([start.point.lambda_ for start in starts], counts)
     points = iter(copied(problem, solution, lambdas, np.arange(len(lambdas))))
     return [

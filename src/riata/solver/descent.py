@@ -9,7 +9,7 @@ network.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +23,7 @@ from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
 from riata.solver.problem import Evaluation, Problem
 
-__all__ = ["Descent", "Draw"]
-
-Draw = torch.Generator | list[torch.Generator] | None  # of all replicas, or one of each
+__all__ = ["Descent"]
 
 
 class Descent:
@@ -39,6 +37,8 @@ class Descent:
         As for the solver.
     passes : dict, optional
         Passes by the first and last of their samples, to be shared with other descents on the same samples.
+    draws : sequence of torch.Generator
+        As for the solver.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Descent:
         problem: Problem,
         learning_rate: float,
         batch_size: int | None = None,
-        draw: Draw = None,
+        draw: torch.Generator | None = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
+        draws: Sequence[torch.Generator] = (),
     ):
         self.problem = problem
-        self._draw = draw
-        self._drawn = None if isinstance(draw, list) else draw  # in an update
+        self._draw, self._draws = draw, draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
@@ -72,7 +72,7 @@ class Descent:
             self._X_val, target = problem.samples(n, n_all)
             self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
         self._order = torch.arange(n, device=X.device)
-        if isinstance(draw, list):
+        if draws:
             self._order = self._order.repeat(R, 1)
         self._batches = self._order.split(size, dim=-1)
 
@@ -86,7 +86,7 @@ class Descent:
         self._losses = X.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
         recordable = network.recordable
-        self._iteration = Recorded(iteration, self.state, self._drawn, enabled=recordable and compiled(self.state))
+        self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
         self._evaluation = Recorded(self._evaluate, self.state, enabled=recordable)
         self._backward = Recorded(self._backward_upper, self.state, enabled=recordable)
@@ -133,11 +133,9 @@ class Descent:
 
     def _shuffle(self) -> None:
         """Draw the order of the samples of an iteration; where replicas have samples of their own, an order for each."""
-        if isinstance(self._draw, list):
-            for order, draw in zip(self._order, self._draw, strict=True):
-                torch.randperm(len(order), generator=draw, out=order)
-        else:
-            torch.randperm(len(self._order), generator=self._draw, out=self._order)
+        orders, draws = ([self._order], [self._draw]) if self._order.ndim == 1 else (self._order, self._draws)
+        for order, draw in zip(orders, draws, strict=True):
+            torch.randperm(len(order), generator=draw, out=order)
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""
@@ -200,10 +198,10 @@ class Descent:
         for batch in self._batches:
             X, target, weights = problem.batch(batch)
             if problem.noise is not None:
-                drawn = torch.randn(X.shape, generator=self._drawn, dtype=X.dtype, device=X.device)
+                drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
                 X = X.addcmul_(drawn, problem.noise)
             batch_pass, layers = self._batch_passes[batch.shape[-1]], self.state.now.layers
-            output = batch_pass.forward(layers, X, problem.dropout, self._drawn)
+            output = batch_pass.forward(layers, X, problem.dropout, self._draw)
             _, gradient = evaluator(problem.loss, target, weights)(output)
             torch.mul(gradient, weights.unsqueeze(-1) * (n / batch.shape[-1]), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)

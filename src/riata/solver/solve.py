@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
-from riata.solver.descent import Descent, Draw
+from riata.solver.descent import Descent
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
@@ -44,8 +45,10 @@ class Solver:
         Size of the first steps, relative to the size of the gradient; with mini-batches, of all steps.
     batch_size : int or None
         Samples per update; None for all.
-    draw : torch.Generator or list of torch.Generator, optional
-        Source of randomness of batches and dropout, on the device of the data; or one for the batches of each replica.
+    draw : torch.Generator, optional
+        Source of randomness of batches and dropout, on the device of the data.
+    draws : sequence of torch.Generator
+        Instead, one for the batches of each replica, where replicas have data of their own.
     active_set : bool
         Leave features that are not in the model out of the arithmetic; check them once the objective no longer falls.
     """
@@ -56,13 +59,14 @@ class Solver:
         *,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
-        draw: Draw = None,
+        draw: torch.Generator | None = None,
+        draws: Sequence[torch.Generator] = (),
         active_set: bool = True,
     ):
         self.problem = problem
         self.learning_rate = learning_rate
         self.batch_size = batch_size
-        self.draw = draw
+        self.draw, self.draws = draw, draws
         self.active_set = active_set
         X, R = problem.X, problem.n_replicas
         self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
@@ -74,14 +78,22 @@ class Solver:
         self._evaluation: Evaluation | None = None  # of these
 
     @torch.inference_mode()
-    def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
+    def minimise(
+        self,
+        start: Weights,
+        lambda_: Tensor,
+        stopping: Stopping,
+        frozen: Mask | None = None,
+        most: NDArray[np.int64] | None = None,
+    ) -> Solution:
         """Minimise for one λ per replica, (R,), from a feasible start; replicas marked ``frozen`` keep their weights.
 
         Descend on the features in the model until the objective no longer falls, add those of the others whose subgradient
         bound is violated, descend again. Features are not checked in a replica that ran out of iterations or of patience: far
-        from a solution the gradient says little about which belong in it.
+        from a solution the gradient says little about which belong in it. ``most`` has a number of iterations for each replica,
+        in place of that of ``stopping``.
         """
-        weights = start
+        weights, most = start, np.full(len(lambda_), stopping.n_iters) if most is None else most
         live = np.ones(len(lambda_), dtype=bool) if frozen is None else ~frozen
         active = self.problem.selected(start.rows)
         if not self.active_set:
@@ -89,13 +101,13 @@ class Solver:
         lambdas = self.problem.groups.scatter(self.problem.lambdas(lambda_, start.rows))  # (R, d)
         n_iters = best_iter = np.zeros(len(lambda_), dtype=np.int64)
         while True:
-            budget = np.where(live, stopping.n_iters - n_iters, 0)
+            budget = np.where(live, most - n_iters, 0)
             descent = self._restrict(active)
             restricted, evaluation, monitor = self._descend(descent, weights, active, lambdas, stopping, budget)
             self._evaluated = weights = self._expand(restricted)
             best_iter = np.where(monitor.best > 0, n_iters + monitor.best, best_iter)
             n_iters = n_iters + monitor.used
-            live = monitor.converged & (n_iters < stopping.n_iters)
+            live = monitor.converged & (n_iters < most)
             if live.any():
                 added = self._violations(descent, active, lambdas) & self._on_device(live).unsqueeze(-1)
                 self._moments.rows[added] = 0  # those from when a feature was last active are outdated
@@ -118,7 +130,9 @@ class Solver:
         if self._descent is None or self._features is None or not self._covers(self._features, features):
             self._features, self._descent = features, None  # free the memory of the old one before making the new one
             restricted = self.problem.only(features)
-            self._descent = Descent(restricted, self.learning_rate, self.batch_size, self.draw, self._passes)
+            self._descent = Descent(
+                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws
+            )
         return self._descent
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:

@@ -56,8 +56,8 @@ def batches(problems: Sequence[Problem], kinds: Sequence[Hashable]) -> list[list
         Positions, each problem once.
     """
     found: list[list[int]] = []
-    room = 0.0
-    for i in sorted(range(len(problems)), key=lambda i: (-problems[i].n_columns, i)):
+    room, order = 0.0, {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
+    for i in sorted(range(len(problems)), key=lambda i: (order[kinds[i]], -problems[i].n_columns, i)):
         here = found[-1] if found else []
         widest = problems[here[0]] if here else problems[i]
         fits = problems[i].n_columns >= _LEAST * widest.n_columns and _bytes(widest) <= room

@@ -26,7 +26,7 @@ class Stopping:
 
     Attributes
     ----------
-    n_iters : int, or array of int of shape (R,)
+    n_iters : int
         Maximal number of iterations.
     patience : int or None
         Stop after so many iterations without a better validation objective (objective, where there is no validation).
@@ -40,7 +40,7 @@ class Stopping:
         Stop as soon as a feature is dropped, with the iterate that dropped it.
     """
 
-    n_iters: int | NDArray[np.int64]
+    n_iters: int
     patience: int | None
     tol: float
     keep_validated: bool = False
