@@ -13,11 +13,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["call", "run"]
+import torch
+
+__all__ = ["call", "pays", "run"]
 
 _MOST = 64  # replicas at once
 Given = TypeVar("Given")
 Made = TypeVar("Made")
+
+
+def pays(device: torch.device) -> bool:
+    """Whether many networks side by side take little longer than one."""
+    return device.type == "cuda"
 
 
 class _Stopped(BaseException):

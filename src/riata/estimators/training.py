@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from sklearn.base import BaseEstimator
 
-from riata import check
+from riata import check, together
 from riata.solver.stopping import Stopping
 
 __all__ = ["Stages", "Training"]
@@ -114,7 +114,7 @@ class Training(BaseEstimator):
 
 def on_gpu(training: Training | None) -> bool:
     """Return whether networks are trained on a GPU, where many side by side take little longer than one."""
-    return given(training).torch_device().type == "cuda"
+    return together.pays(given(training).torch_device())
 
 
 def given(training: Training | None) -> Training:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -64,9 +64,20 @@ class Refit:
         """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
         if not how or not point.n_selected or not point.lambda_:
             return point
-        if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
-            self._found[point.lambda_] = together.call(_refitted, (self, point, how))
+        self._find([point], how)
         return self._found[point.lambda_].point
+
+    def ahead(self, points: Sequence[Point], how: str | bool) -> None:
+        """Refit points that will be asked for: at once, where many networks take little longer than one."""
+        if how and together.pays(self.solver.problem.X.device):
+            self._find([point for point in points if point.n_selected and point.lambda_], how)
+
+    def _find(self, points: Sequence[Point], how: str | bool) -> None:
+        """Refit the points that have not been refitted in this way."""
+        new = [point for point in points if point.lambda_ not in self._found or self._found[point.lambda_].how != how]
+        if new:
+            found = together.call(_refitted_lists, [(self, point, how) for point in new])
+            self._found.update((point.lambda_, each) for point, each in zip(new, found, strict=True))
 
     def plan(self, point: Point, how: str | bool) -> Plan:
         """Return how a refit of a point was best, by its validation samples."""
@@ -166,6 +177,12 @@ class _Start(NamedTuple):
         return self._replace(weights=Weights(*(part[which : which + 1] for part in self.weights)))
 
 
+def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[_Found]]:
+    """Refit the points of several lists."""
+    found = iter(_refitted([each for part in given for each in part]))
+    return [[next(found) for _ in part] for part in given]
+
+
 @torch.inference_mode()
 def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
     """Refit points from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
@@ -193,22 +210,23 @@ def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
 
 def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point]]:
     """Train from all starts, as many side by side as go together."""
-    problems = [start.refit._narrow(start.refit.solver.problem, start.point) for start in starts]
+    problems = [start.refit.solver.problem for start in starts]
+    widths = [len(start.point.weights.columns) for start in starts]
     kinds = [
         (replace(stopping, n_iters=0), start.refit.solver.learning_rate, start.refit.solver.batch_size is None)
         for start, stopping in zip(starts, stoppings, strict=True)
     ]
     found: dict[int, list[Point]] = {}
-    for chosen in batches(problems, kinds):
+    for chosen in batches(problems, kinds, widths):
         here = [starts[i] for i in chosen]
         with enough_threads(here[0].refit.solver):
-            new = _side_by_side(here, [problems[i] for i in chosen], [stoppings[i] for i in chosen])
-        found |= zip(chosen, new, strict=True)
+            found |= zip(chosen, _side_by_side(here, [stoppings[i] for i in chosen]), strict=True)
     return [found[i] for i in range(len(starts))]
 
 
-def _side_by_side(starts: list[_Start], problems: list[Problem], stoppings: list[Stopping]) -> list[list[Point]]:
+def _side_by_side(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point]]:
     """Train the networks of all starts at once; return their points, start by start."""
+    problems = [start.refit._narrow(start.refit.solver.problem, start.point) for start in starts]
     counts = [len(start.weights.rows) for start in starts]
     if len(starts) == 1:
         problem, weights = problems[0].copies(counts[0]), starts[0].weights

@@ -18,7 +18,7 @@ from riata.solver.problem import Layout, Problem
 __all__ = ["Stack", "batches", "stackable"]
 
 _SHARE = 0.4  # of the free memory of a device, for the buffers of problems that are solved side by side
-_LEAST = 0.7  # share of the columns of the widest problem that the narrowest has
+_LEAST = 0.5  # share of the columns of the widest problem that the narrowest has
 
 Ids = NDArray[np.int64]
 
@@ -40,7 +40,9 @@ def stackable(problems: Sequence[Problem]) -> bool:
     )
 
 
-def batches(problems: Sequence[Problem], kinds: Sequence[Hashable]) -> list[list[int]]:
+def batches(
+    problems: Sequence[Problem], kinds: Sequence[Hashable], widths: Sequence[int] | None = None
+) -> list[list[int]]:
     """Return which problems to solve side by side: of one kind, of similar width, and as many as memory allows.
 
     Parameters
@@ -49,30 +51,34 @@ def batches(problems: Sequence[Problem], kinds: Sequence[Hashable]) -> list[list
         Each with one network.
     kinds : sequence
         What else a problem must have in common with others to be solved beside them.
+    widths : sequence of int, optional
+        How many columns of each problem are to be solved for; all if not given.
 
     Returns
     -------
     list of lists of int
         Positions, each problem once.
     """
+    widths = [problem.n_columns for problem in problems] if widths is None else widths
     found: list[list[int]] = []
     room, order = 0.0, {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
-    for i in sorted(range(len(problems)), key=lambda i: (order[kinds[i]], -problems[i].n_columns, i)):
-        here = found[-1] if found else []
-        widest = problems[here[0]] if here else problems[i]
-        fits = problems[i].n_columns >= _LEAST * widest.n_columns and _bytes(widest) <= room
-        if here and fits and kinds[i] == kinds[here[0]] and stackable([widest, problems[i]]):
-            here.append(i)
+    for i in sorted(range(len(problems)), key=lambda i: (order[kinds[i]], -widths[i], i)):
+        first = found[-1][0] if found else i
+        size = _bytes(problems[first], widths[first])
+        similar = kinds[i] == kinds[first] and widths[i] >= _LEAST * widths[first]
+        if found and similar and size <= room and stackable([problems[first], problems[i]]):
+            found[-1].append(i)
         else:
             found.append([i])
+            size = _bytes(problems[i], widths[i])
             room = _SHARE * _free(problems[i].X.device)
-        room -= _bytes(problems[found[-1][0]])
+        room -= size
     return found
 
 
-def _bytes(problem: Problem) -> float:
-    """Return about how much memory a problem takes: twice its samples, and the buffers of passes and of weights."""
-    n, d, network = problem.n_samples, problem.n_columns, problem.network
+def _bytes(problem: Problem, d: int) -> float:
+    """Return about how much memory a problem of d columns takes: twice its samples, the buffers of passes and of weights."""
+    n, network = problem.n_samples, problem.network
     hidden = network.n_hidden or network.width
     entries = 2 * n * d + 4 * n * (network.width + hidden) + 6 * (d * network.width + network.n_upper)
     return float(entries * problem.X.element_size())
