@@ -51,7 +51,7 @@ class Descent:
         draws: Sequence[torch.Generator] = (),
     ):
         self.problem = problem
-        self._draw, self._draws = draw, draws
+        self._draw, self._draws = (draws[0] if draws else draw), draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
@@ -72,7 +72,7 @@ class Descent:
             self._X_val, target = problem.samples(n, n_all)
             self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
         self._order = torch.arange(n, device=X.device)
-        if draws:
+        if len({each.initial_seed() for each in draws}) > 1:
             self._order = self._order.repeat(R, 1)
         self._batches = self._order.split(size, dim=-1)
 

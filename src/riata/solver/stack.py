@@ -18,7 +18,8 @@ from riata.solver.problem import Layout, Problem
 __all__ = ["Stack", "batches", "stackable"]
 
 _SHARE = 0.4  # of the free memory of a device, for the buffers of problems that are solved side by side
-_LEAST = 0.5  # share of the columns of the widest problem that the narrowest has
+_LEAST = 0.5  # share of the columns of the widest problem that the narrowest has,
+_NARROW = 128  # unless the widest has no more than so many
 
 Ids = NDArray[np.int64]
 
@@ -65,7 +66,7 @@ def batches(
     for i in sorted(range(len(problems)), key=lambda i: (order[kinds[i]], -widths[i], i)):
         first = found[-1][0] if found else i
         size = _bytes(problems[first], widths[first])
-        similar = kinds[i] == kinds[first] and widths[i] >= _LEAST * widths[first]
+        similar = kinds[i] == kinds[first] and (widths[first] <= _NARROW or widths[i] >= _LEAST * widths[first])
         if found and similar and size <= room and stackable([problems[first], problems[i]]):
             found[-1].append(i)
         else:
