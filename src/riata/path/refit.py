@@ -212,16 +212,19 @@ def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point
     """Train from all starts, as many side by side as go together."""
     problems = [start.refit.solver.problem for start in starts]
     widths = [len(start.point.weights.columns) for start in starts]
-    kinds = [
-        (replace(stopping, n_iters=0), start.refit.solver.learning_rate, start.refit.solver.batch_size is None)
-        for start, stopping in zip(starts, stoppings, strict=True)
-    ]
+    kinds = [_kind(start.refit.solver, stopping) for start, stopping in zip(starts, stoppings, strict=True)]
     found: dict[int, list[Point]] = {}
     for chosen in batches(problems, kinds, widths):
         here = [starts[i] for i in chosen]
         with enough_threads(here[0].refit.solver):
             found |= zip(chosen, _side_by_side(here, [stoppings[i] for i in chosen]), strict=True)
     return [found[i] for i in range(len(starts))]
+
+
+def _kind(solver: Solver, stopping: Stopping) -> tuple[Any, ...]:
+    """What refits that are trained side by side have in common; a network that is done would be computed further."""
+    iterations = stopping.n_iters.bit_length()  # within a factor of two
+    return replace(stopping, n_iters=0), iterations, solver.learning_rate, solver.batch_size is None
 
 
 def _side_by_side(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point]]:

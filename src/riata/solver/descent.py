@@ -9,7 +9,7 @@ network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import evaluator
+from riata.losses.loss import slopes
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -192,18 +193,26 @@ class Descent:
         self._update()
         self._forward()
 
+    def _shuffled(self) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
+        """Return X, the target and the weights of every mini-batch."""
+        if self._order.device.type != "cuda":  # where a copy of few samples stays in cache
+            return map(self.problem.batch, self._batches)
+        X, target, weights = self.problem.batch(self._order)
+        size = self._batches[0].shape[-1]
+        return zip(X.split(size, -2), target.split(size, -2), weights.split(size, -1), strict=True)
+
     def _iterate_in_batches(self) -> None:
         """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
         problem, n = self.problem, self.problem.n_fit
-        for batch in self._batches:
-            X, target, weights = problem.batch(batch)
+        for X, target, weights in self._shuffled():
             if problem.noise is not None:
                 drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
-                X = X.addcmul_(drawn, problem.noise)
-            batch_pass, layers = self._batch_passes[batch.shape[-1]], self.state.now.layers
+                X = X.addcmul(drawn, problem.noise)
+            size = X.shape[-2]
+            batch_pass, layers = self._batch_passes[size], self.state.now.layers
             output = batch_pass.forward(layers, X, problem.dropout, self._draw)
-            _, gradient = evaluator(problem.loss, target, weights)(output)
-            torch.mul(gradient, weights.unsqueeze(-1) * (n / batch.shape[-1]), out=batch_pass.output_gradient)
+            gradient = slopes(problem.loss, output, target, weights)
+            torch.mul(gradient, weights.unsqueeze(-1) * (n / size), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)
             self._update()
         if not self._skips_fit_pass:

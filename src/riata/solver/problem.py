@@ -96,7 +96,11 @@ class Problem:
     def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """X, the target and the weights of a mini-batch: the same samples for all replicas, (b,), or those of each, (R, b)."""
         if index.ndim == 1:
-            return self.X[..., index, :], self.target[..., index, :], self.weights[:, index]
+            rows = (
+                self.X.index_select(-2, index),
+                self.target.index_select(-2, index),
+            )  # faster than an index on the CPU
+            return *rows, self.weights.index_select(-1, index)
         replica = torch.arange(len(index), device=index.device).unsqueeze(-1)
         return self.X[replica, index], self.target[replica, index], self.weights[replica, index]
 
