@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -207,6 +208,13 @@ def test_where_memory_is_short_fewer_are_side_by_side(side_by_side, monkeypatch)
 def _problem(X, y):
     model = LassoNetClassifier(**SMALL)
     return fitting.prepare(model._check(X, y, None, None, None), model._settings()).problem
+
+
+def test_where_jobs_were_asked_for_they_are_jobs(side_by_side):
+    X, y = cancer()
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        LassoNetClassifierCV(cv=2, **SMALL).fit(X, y)
+    assert max(side_by_side["paths"]) == 1
 
 
 def test_an_error_names_its_replica(side_by_side):

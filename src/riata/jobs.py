@@ -16,13 +16,13 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from riata import together
 from riata.progress import JobProgress
 from riata.threads import one_thread
 
-__all__ = ["Job", "ReplicaError", "run"]
+__all__ = ["Job", "ReplicaError", "beside", "run"]
 
 
 class ReplicaError(ValueError, RuntimeError):
@@ -52,6 +52,19 @@ class Job(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+def beside(n_jobs: int | None, on_gpu: bool) -> bool:
+    """Return whether replicas are to train their networks side by side: on a GPU, unless jobs were asked for.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        As for :func:`run`.
+    on_gpu : bool
+        Whether their networks are trained there.
+    """
+    return on_gpu and n_jobs is None and effective_n_jobs(None) == 1
+
+
 def run(
     work: Callable[..., Any],
     jobs: Sequence[Job],
@@ -72,7 +85,7 @@ def run(
     n_jobs : int, optional
         How many to run at once; -1 for as many as there are cores. None is 1, or what ``joblib.parallel_config`` says.
     side_by_side : bool
-        Whether replicas are to train their networks side by side on one device, where ``n_jobs`` is None.
+        Whether replicas train their networks side by side on one device; see :func:`beside`.
     title : str
         What the progress bar is called.
     shown : bool
@@ -90,7 +103,7 @@ def run(
     """
     with one_thread(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
-        if n_jobs is None and side_by_side and len(jobs) > 1:
+        if side_by_side and len(jobs) > 1:
             results: Iterable[Any] = together.run([partial(_guarded, work, job, os.getpid()) for job in jobs])
         else:
             results = _started(_parallel(n_jobs), [delayed(_guarded)(work, job, os.getpid()) for job in jobs])

@@ -32,7 +32,7 @@ from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
 from riata.estimators.training import on_gpu
-from riata.jobs import Job, run
+from riata.jobs import Job, beside, run
 from riata.losses.survival import EVENT
 from riata.path import selection
 from riata.path.points import Path, Point
@@ -193,8 +193,11 @@ class CrossValidated(CrossValidationPlots, Supervised):
 
     def _run(self, work: Any, jobs: Sequence[Job], title: str) -> list[Any]:
         """Do work on every job; on a GPU side by side."""
-        beside = on_gpu(self.training)
-        return run(work, jobs, n_jobs=self.n_jobs, side_by_side=beside, title=title, shown=bool(self.verbose))
+        return run(work, jobs, n_jobs=self.n_jobs, side_by_side=self._beside, title=title, shown=bool(self.verbose))
+
+    @property
+    def _beside(self) -> bool:
+        return beside(self.n_jobs, on_gpu(self.training))
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
@@ -207,8 +210,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
         for candidate, fold in product(candidates, splits):
             name = f"{fold.name} with {_described(candidate.estimator)}"
             jobs.append(Job(name, (folds.scores, clone(candidate.estimator), candidate, rows, fold, scorer)))
-        beside = on_gpu(self.training) and self.n_jobs is None
-        if beside and len(candidates) == 1 and self.n_features_to_select is None:
+        if self._beside and len(candidates) == 1 and self.n_features_to_select is None:
             jobs.append(Job("the path on all rows", (folds.whole, self._final(candidates[0]), rows)))
         scores = iter(self._run(folds.do, jobs, "folds"))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
