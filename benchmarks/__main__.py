@@ -8,7 +8,7 @@
                                                           is extrapolated from its first points
     python -m benchmarks --iterations 10 20 40 80         time and accuracy by iterations per point
     python -m benchmarks --scaling                        time against n, d, K and R
-    python -m benchmarks --replicas [DATA]                one path, 5 folds, 50 half-samples
+    python -m benchmarks --replicas [DATA]                one fit, 5 folds, 50 half-samples
     python -m benchmarks.kernel                           the update against the bandwidth of a GPU
 
 Data are read from the folder in RIATA_DATA (default: ../shared/data). Writes JSON and Markdown to --out.

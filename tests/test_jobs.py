@@ -190,11 +190,11 @@ def test_an_interrupted_path_ends_the_run_as_well(table, monkeypatch):
 
     minimise, calls = Solver.minimise, []
 
-    def interrupt(self, *args):
+    def interrupt(self, *args, **options):
         calls.append(1)
         if len(calls) == 30:
             raise KeyboardInterrupt
-        return minimise(self, *args)
+        return minimise(self, *args, **options)
 
     monkeypatch.setattr(Solver, "minimise", interrupt)
     with pytest.raises(KeyboardInterrupt):

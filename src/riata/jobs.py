@@ -2,7 +2,8 @@
 
 Every replica (a fold, a resample, a value of a grid, a draw) is a job of its own on one core. What a job computes depends on
 its arguments only, never on how many others there are or where they run; on one kind of processor that holds to the last bit.
-Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.parallel_config`` where, Dask and Ray included.
+Jobs go through joblib: ``n_jobs`` says how many run at once, and ``joblib.parallel_config`` where, Dask and Ray included. On a
+GPU, where ``n_jobs`` is not given, they run as threads of one process and train their networks side by side.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple, cast
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
+from riata import together
 from riata.progress import JobProgress
 from riata.threads import one_thread
 
-__all__ = ["Job", "ReplicaError", "run"]
+__all__ = ["Job", "ReplicaError", "beside", "run"]
 
 
 class ReplicaError(ValueError, RuntimeError):
@@ -49,8 +52,27 @@ class Job(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+def beside(n_jobs: int | None, on_gpu: bool) -> bool:
+    """Return whether replicas are to train their networks side by side: on a GPU, unless jobs were asked for.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        As for :func:`run`.
+    on_gpu : bool
+        Whether their networks are trained there.
+    """
+    return on_gpu and n_jobs is None and effective_n_jobs(None) == 1
+
+
 def run(
-    work: Callable[..., Any], jobs: Sequence[Job], *, n_jobs: int | None = None, title: str = "", shown: bool = False
+    work: Callable[..., Any],
+    jobs: Sequence[Job],
+    *,
+    n_jobs: int | None = None,
+    side_by_side: bool = False,
+    title: str = "",
+    shown: bool = False,
 ) -> list[Any]:
     """Do the same work on the arguments of every job.
 
@@ -62,6 +84,8 @@ def run(
         What to do.
     n_jobs : int, optional
         How many to run at once; -1 for as many as there are cores. None is 1, or what ``joblib.parallel_config`` says.
+    side_by_side : bool
+        Whether replicas train their networks side by side on one device; see :func:`beside`.
     title : str
         What the progress bar is called.
     shown : bool
@@ -77,10 +101,13 @@ def run(
     ReplicaError
         Where a job fails.
     """
-    calls = [delayed(_guarded)(work, job, os.getpid()) for job in jobs]
     with one_thread(), JobProgress(title, len(jobs), shown=shown) as progress:
         done = []
-        for result in _started(_parallel(n_jobs), calls):
+        if side_by_side and len(jobs) > 1:
+            results: Iterable[Any] = together.run([partial(_guarded, work, job, os.getpid()) for job in jobs])
+        else:
+            results = _started(_parallel(n_jobs), [delayed(_guarded)(work, job, os.getpid()) for job in jobs])
+        for result in results:
             done.append(result)
             progress.advance()
     return done

@@ -28,6 +28,7 @@ from riata import (
     losses,
 )
 from riata.losses.coding import Labels, OneHot, Pair, Steps
+from riata.losses.loss import slopes
 from tests.conftest import with_training
 
 QUICK = {
@@ -171,6 +172,24 @@ def test_values_and_derivatives_are_those_of_the_formula(name):
         found, derivative = loss.evaluate(OUT.clone(), target.clone())
     torch.testing.assert_close(found, expected.detach(), rtol=1e-11, atol=1e-11)
     torch.testing.assert_close(derivative, slope, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_slopes_alone_are_those_beside_the_losses(name):
+    loss, target, _ = FORMULAS[name]
+    expected = loss.evaluate(OUT, target)[1]
+    torch.testing.assert_close(slopes(loss, OUT, target, torch.ones(2, 40)), expected)
+
+
+def test_a_subclass_with_another_loss_has_the_slopes_of_its_own():
+    class Doubled(losses.CrossEntropy):
+        def evaluate(self, output, target):
+            loss, slope = super().evaluate(output, target)
+            return 2 * loss, 2 * slope
+
+    target = torch.nn.functional.one_hot(torch.from_numpy(CODES)).double()
+    expected = 2 * losses.CrossEntropy().evaluate(OUT, target)[1]
+    torch.testing.assert_close(slopes(Doubled(), OUT, target, torch.ones(2, 40)), expected)
 
 
 @pytest.mark.parametrize("loss", [losses.Poisson(), losses.Gamma(), losses.Tweedie(1.5)], ids=repr)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.network.stacked import AnyPass, Weights
@@ -114,10 +116,17 @@ class Completer(Solver):
         self._copies_pass = network.passes(1, len(X), X, learns=False)
         self._table_pass = self._copies_pass if len(X) == n else network.passes(1, n, X, learns=False)
 
-    def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
+    def minimise(
+        self,
+        start: Weights,
+        lambda_: Tensor,
+        stopping: Stopping,
+        frozen: Mask | None = None,
+        most: NDArray[np.int64] | None = None,
+    ) -> Solution:
         """Hide new entries, then minimise."""
         self._hide(start)
-        return super().minimise(start, lambda_, stopping, frozen)
+        return super().minimise(start, lambda_, stopping, frozen, most)
 
     @torch.inference_mode()
     def completions(

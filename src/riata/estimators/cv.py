@@ -27,11 +27,12 @@ from riata.estimators import folds
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.cox import LassoNetCoxRegressor, most_features
 from riata.estimators.documentation import documented
-from riata.estimators.folds import Candidate, Choice, Fold, Samples
+from riata.estimators.folds import Candidate, Choice, Fold, Samples, Whole
 from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.supervised import Supervised
-from riata.jobs import Job, run
+from riata.estimators.training import on_gpu
+from riata.jobs import Job, beside, run
 from riata.losses.survival import EVENT
 from riata.path import selection
 from riata.path.points import Path, Point
@@ -82,15 +83,13 @@ class CrossValidated(CrossValidationPlots, Supervised):
         splits = self._splits(rows, groups, seed)
         scorer = self._scorer()
         candidates = self._candidates(estimators, rows)
-        results = self._results(candidates, rows, splits, scorer)
+        results, known = self._results(candidates, rows, splits, scorer)
         choice = self._choose(self._allowed(results, rows.y))
         row: Any = results.loc[choice.row]
         candidate = candidates[row["candidate"]]
-        estimator = clone(candidate.estimator).set_params(
-            n_features_to_select=self.n_features_to_select, verbose=self.verbose
-        )
+        estimator = self._final(candidate)
         choose = _Chosen(self.n_features_to_select, self.select, float(row["lambda_"]), choice)
-        (fitted,) = run(folds.final, [Job("the path on all rows", (estimator, candidate, rows, choose))])
+        (fitted,) = run(folds.final, [Job("the path on all rows", (estimator, candidate, rows, choose, known))])
         self._store(fitted._solved, fitted.point_)
         self.cv_results_, self.cv_index_ = results.drop(columns="candidate"), choice.row
         self.cv_n_selected_, self.cv_score_ = choice.n_selected, choice.score
@@ -189,23 +188,42 @@ class CrossValidated(CrossValidationPlots, Supervised):
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
         ]
-        ahead = run(folds.first, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
+        ahead = self._run(folds.first, jobs, "first paths")
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
+
+    def _run(self, work: Any, jobs: Sequence[Job], title: str) -> list[Any]:
+        """Do work on every job; on a GPU side by side."""
+        return run(work, jobs, n_jobs=self.n_jobs, side_by_side=self._beside, title=title, shown=bool(self.verbose))
+
+    @property
+    def _beside(self) -> bool:
+        return beside(self.n_jobs, on_gpu(self.training))
 
     def _results(
         self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
-    ) -> pd.DataFrame:
-        """Solve the path of every candidate on every fold; return one row for each candidate and λ."""
+    ) -> tuple[pd.DataFrame, Whole | None]:
+        """Solve the path of every candidate on every fold; return one row for each candidate and λ.
+
+        Where folds are solved side by side, the path on all rows may be solved beside them; it is returned too.
+        """
         jobs = []
         for candidate, fold in product(candidates, splits):
             name = f"{fold.name} with {_described(candidate.estimator)}"
-            jobs.append(Job(name, (clone(candidate.estimator), candidate, rows, fold, scorer)))
-        scores = iter(run(folds.scores, jobs, n_jobs=self.n_jobs, title="folds", shown=bool(self.verbose)))
+            jobs.append(Job(name, (folds.scores, clone(candidate.estimator), candidate, rows, fold, scorer)))
+        if self._beside and len(candidates) == 1 and self.n_features_to_select is None:
+            jobs.append(Job("the path on all rows", (folds.whole, self._final(candidates[0]), rows)))
+        scores = iter(self._run(folds.do, jobs, "folds"))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
         if is_classifier(self) and self.scoring in (None, "accuracy"):
             results["se_test_score"] = np.maximum(results["se_test_score"], folds.binomial_error(results, splits))
-        return results.reset_index(drop=True)
+        return results.reset_index(drop=True), next(scores, None)
+
+    def _final(self, candidate: Candidate) -> Supervised:
+        """Return the estimator of all rows."""
+        final: Supervised = clone(candidate.estimator)
+        final.set_params(n_features_to_select=self.n_features_to_select, verbose=self.verbose)
+        return final
 
     def _lowest(self, results: pd.DataFrame) -> float:
         """Return the lowest score that will do: the best less its standard error, or less 0.5 % of what it is worth."""

@@ -97,7 +97,8 @@ hidden_dims : tuple of int or list of tuples, default=(100,)
         is drawn without regard to ``groups``.
     n_jobs : int, optional
         How many folds to work on at once, as in joblib; -1 for all cores. Each uses one core, and results do not depend on
-        where it runs. ``joblib.parallel_config`` takes them to Dask or Ray."""
+        where it runs. ``joblib.parallel_config`` takes them to Dask or Ray. If not given, on a GPU the networks of all folds
+        are trained side by side."""
 
 _CV_ATTRIBUTES = """\
 cv_results_ : DataFrame

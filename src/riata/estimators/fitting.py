@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from riata import threads
+from riata import threads, together
 from riata.losses import JointLoss
 from riata.losses.targets import Target
 from riata.network import user
@@ -31,6 +31,7 @@ from riata.progress import PathProgress
 from riata.prox import Groups
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
+from riata.solver.stack import Stack, batches
 from riata.solver.stopping import LONGEST, Stopping, affordable
 
 __all__ = ["Checked", "Prepared", "Settings", "Solved", "iterations", "prepare", "solve"]
@@ -263,18 +264,74 @@ class Solved:
 
 
 def solve(prepared: Prepared, settings: Settings) -> Solved:
-    """Solve the path of a prepared problem."""
-    problem, seed = prepared.problem, prepared.seeds[0]
-    solver = settings.solver(problem, seed)
+    """Solve the path of a prepared problem; those of replicas that run together are solved side by side."""
+    return together.call(_solve_all, (prepared, settings))
+
+
+class _Posed(NamedTuple):
+    """A problem with everything that it takes to solve its path."""
+
+    prepared: Prepared
+    settings: Settings
+    solver: Solver
+    dense: Stopping
+    sparse: Stopping
+    start: Weights
+    trained: int  # iterations that the start has been trained for
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What problems must have in common to be solved side by side, beside what ``stackable`` asks for."""
+        settings = self.settings
+        in_batches = self.solver.batch_size is not None
+        return (settings.grid, self.dense, settings.learning_rate, settings.until, self.trained, in_batches)
+
+
+def _solve_all(given: list[tuple[Prepared, Settings]]) -> list[Solved]:
+    """Solve the paths of several problems, as many side by side as go together and as memory allows."""
+    posed = [_pose(prepared, settings) for prepared, settings in given]
+    paths: dict[int, Path] = {}
+    for chosen in batches([each.solver.problem for each in posed], [each.kind for each in posed]):
+        paths |= zip(chosen, _paths([posed[i] for i in chosen]), strict=True)
+    return [_solved(each, paths[i]) for i, each in enumerate(posed)]
+
+
+def _pose(prepared: Prepared, settings: Settings) -> _Posed:
+    solver = settings.solver(prepared.problem, prepared.seeds[0])
     dense, sparse = iterations(settings, solver, prepared)
     with enough_threads(solver):
-        weights, trained = _start(prepared, settings, solver, dense)
-        with PathProgress(_n_features(prepared), until=settings.until, shown=settings.verbose) as progress:
-            (path,) = solve_path(
-                solver, weights, settings.grid, dense, sparse, until=settings.until, on_point=progress, trained=trained
-            )
+        return _Posed(prepared, settings, solver, dense, sparse, *_start(prepared, settings, solver, dense))
+
+
+def _paths(posed: list[_Posed]) -> list[Path]:
+    """Solve the paths of problems that go together."""
+    first = posed[0]
+    settings, solver, weights, sparse = first.settings, first.solver, first.start, first.sparse
+    if len(posed) > 1:
+        stack = Stack([each.solver.problem for each in posed])
+        draws = [each.solver.draw for each in posed if each.solver.draw is not None]
+        solver = Solver(stack.problem, learning_rate=settings.learning_rate, batch_size=solver.batch_size, draws=draws)
+        weights = stack.weights([each.start for each in posed])
+        sparse = replace(sparse, n_iters=max(each.sparse.n_iters for each in posed))
+    shown = settings.verbose and len(posed) == 1
+    with enough_threads(solver), PathProgress(_n_features(first.prepared), until=settings.until, shown=shown) as bar:
+        return solve_path(
+            solver,
+            weights,
+            settings.grid,
+            first.dense,
+            sparse,
+            until=settings.until,
+            on_point=bar,
+            trained=first.trained,
+        )
+
+
+def _solved(posed: _Posed, path: Path) -> Solved:
+    prepared, problem = posed.prepared, posed.solver.problem
     # A solver of its own holds the samples, but none of the buffers of the path.
-    refit = Refit(settings.solver(problem, seed), dense, path[0], prepared.start, prepared.all_weights)
+    solver = posed.settings.solver(problem, prepared.seeds[0])
+    refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights)
     return Solved(
         path,
         problem.network,

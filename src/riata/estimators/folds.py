@@ -93,6 +93,18 @@ class Scores(NamedTuple):
     n_selected: Indices  # (λ,)
 
 
+class Whole(NamedTuple):
+    """The path on all samples, and the estimator that checked them."""
+
+    estimator: Supervised
+    solved: Solved
+
+
+def do(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Do work of different kinds."""
+    return work(*arguments)
+
+
 # Jobs: solve the path on all samples or on those of a fold, and score its points on the others.
 
 
@@ -109,6 +121,7 @@ def first(estimator: Supervised, rows: Samples, refit: str | bool) -> First:
     points = _worth_scoring(solved.path, refit)
     plans = Plans((1,), (Plan(0, 0),))
     if refit and solved.refit is not None:
+        solved.refit.ahead(points, refit)
         found = {point.n_selected: solved.refit.plan(point, refit) for point in points if point.n_selected}
         plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
     return First(solved.path, tuple(point.lambda_ for point in points), plans)
@@ -120,16 +133,30 @@ def scores(replica: Supervised, candidate: Candidate, rows: Samples, fold: Fold,
     test = rows.take(fold.test)
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
     points = [solved.path[selection.at_lambda(solved.path, lambda_)] for lambda_ in candidate.scored]
-    refitted = solved.with_plans(candidate.plans.nearest).compared(candidate.refit)
+    solved = solved.with_plans(candidate.plans.nearest)
+    if solved.refit is not None:
+        solved.refit.ahead(points, candidate.refit)
+    refitted = solved.compared(candidate.refit)
     model._store(solved, solved.path[0])
     models = (model.load(refitted(point) if refitted else point) for point in points)
     found = [float(scorer(each, test.X, test.y, **weights)) for each in models]
     return Scores(np.array(found), np.array([point.n_selected for point in points]))
 
 
-def final(estimator: Supervised, candidate: Candidate, rows: Samples, choose: Callable[[Path], Point]) -> Supervised:
-    """Solve the path on all samples, select a point, and refit it as was best for its number of features."""
-    model, solved = _solved(estimator, rows)
+def whole(estimator: Supervised, rows: Samples) -> Whole:
+    """Solve the path on all samples."""
+    return Whole(*_solved(estimator, rows))
+
+
+def final(
+    estimator: Supervised,
+    candidate: Candidate,
+    rows: Samples,
+    choose: Callable[[Path], Point],
+    known: Whole | None = None,
+) -> Supervised:
+    """Solve the path on all samples if it is not known, select a point, and refit it as was best for its number of features."""
+    model, solved = known or whole(estimator, rows)
     solved = solved.with_plans(candidate.plans.nearest)
     fitted: Supervised = model.set_params(refit=candidate.refit)._store(solved, choose(solved.path))
     return fitted

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from sklearn.base import BaseEstimator
 
-from riata import check
+from riata import check, together
 from riata.solver.stopping import Stopping
 
 __all__ = ["Stages", "Training"]
@@ -110,6 +110,11 @@ class Training(BaseEstimator):
     def torch_device(self) -> torch.device:
         """Return where to train."""
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def on_gpu(training: Training | None) -> bool:
+    """Return whether networks are trained on a GPU, where many side by side take little longer than one."""
+    return together.pays(given(training).torch_device())
 
 
 def given(training: Training | None) -> Training:

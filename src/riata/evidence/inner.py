@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
 from riata import check
+from riata.estimators import training
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
 from riata.estimators.supervised import Supervised
@@ -23,6 +24,7 @@ __all__ = [
     "labels",
     "last_step",
     "linear",
+    "on_gpu",
     "plain_target",
     "random",
     "reliance",
@@ -82,6 +84,12 @@ def screened(estimator: Any, y: Any, weights: Floats) -> Floats:
     else:
         found = pd.get_dummies(y).to_numpy() if is_classifier(estimator) and np.ndim(y) == 1 else np.asarray(y)
     return np.asarray(found, dtype=np.float64).reshape(len(weights), -1)
+
+
+def on_gpu(estimator: Any) -> bool:
+    """Say whether an estimator trains networks on a GPU, where many side by side take little longer than one."""
+    last = last_step(estimator)
+    return isinstance(last, BaseLassoNet) and training.on_gpu(last.training)
 
 
 def random(estimator: Any) -> bool:

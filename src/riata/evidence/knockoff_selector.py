@@ -72,7 +72,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Groups of columns that are selected together, such as the one-hot columns of one variable, as one label per feature
         or as lists of columns. None is the ``feature_groups`` of the estimator, if it has any.
     n_jobs : int, optional
-        How many fits to run at once, as in joblib; -1 for as many as there are cores. Results do not depend on it.
+        How many fits to run at once, as in joblib; -1 for as many as there are cores. Results do not depend on it. If not
+        given, on a GPU the networks of all fits are trained side by side.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None
@@ -150,7 +151,10 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             for i, seed in enumerate(seeds, start=1)
             for fit in range(1, n_fits + 1)
         ]
-        found = jobs.run(draw_and_compare, todo, n_jobs=self.n_jobs, title="knockoffs", shown=bool(self.verbose))
+        beside = jobs.beside(self.n_jobs, inner.on_gpu(self.estimator))
+        found = jobs.run(
+            draw_and_compare, todo, n_jobs=self.n_jobs, side_by_side=beside, title="knockoffs", shown=bool(self.verbose)
+        )
         pairs = np.array(found).reshape(self.n_draws, n_fits, 2, -1).mean(axis=1)
         W = pairs[:, 0] - pairs[:, 1]  # (n_draws, G)
         self._select(W, columns)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from riata import check
 from riata.estimators.selector import ColumnSelector
 from riata.evidence import bounds, halves, inner
-from riata.jobs import Job, run
+from riata.jobs import Job, beside, run
 from riata.preprocess import categories
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         Columns that are taken together, as for :class:`LassoNetClassifier`; by default those of the estimator. A group is as
         important as its most important column.
     n_jobs : int, optional
-        How many halves to fit at once, as in joblib; -1 for all cores. Results do not depend on it.
+        How many halves to fit at once, as in joblib; -1 for all cores. Results do not depend on it. If not given, on a GPU the
+        networks of all halves are trained side by side.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
@@ -144,7 +145,10 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
             for i, half in enumerate(samples, 1)
         ]
-        found = run(_importances, jobs, n_jobs=self.n_jobs, title="halves", shown=bool(self.verbose))
+        together = beside(self.n_jobs, inner.on_gpu(self.estimator))
+        found = run(
+            _importances, jobs, n_jobs=self.n_jobs, side_by_side=together, title="halves", shown=bool(self.verbose)
+        )
         self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
         return self
 

@@ -20,6 +20,7 @@ __all__ = ["BinaryCrossEntropy", "CrossEntropy", "Focal", "Ordinal"]
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class BinaryCrossEntropy:
     """One logit for each column of 0/1, summed over columns: log(1 + exp(output)) − target · output.
 
@@ -49,7 +50,19 @@ class BinaryCrossEntropy:
         slopes : Tensor of shape (R, n, o)
             Their derivatives by the output.
         """
-        return (functional.softplus(output) - target * output).sum(-1), output.sigmoid().sub_(target)
+        return (functional.softplus(output) - target * output).sum(-1), self.slope(output, target)
+
+    def slope(self, output: Tensor, target: Tensor) -> Tensor:
+        """Return P(1) − target alone.
+
+        Parameters
+        ----------
+        output : Tensor of shape (R, n, o)
+            Outputs of R networks for n samples.
+        target : Tensor of shape (n, o)
+            Zeros and ones.
+        """
+        return output.sigmoid().sub_(target)
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,12 @@ class CrossEntropy(ClassLoss):
         log_probability = output.mT.log_softmax(-2)  # along rows of few entries it is several times slower
         target = target.mT
         return -(log_probability * target).sum(-2), log_probability.exp_().sub_(target).mT
+
+    def slope(self, output: Tensor, target: Tensor) -> Tensor:
+        """Return the class probabilities less the target alone."""
+        if output.device.type == "cuda":
+            return output.softmax(-1).sub_(target)
+        return output.mT.softmax(-2).sub_(target.mT).mT
 
     def over(self, coding: Coding, target: Floats) -> Loss:
         """Return the binary form where each output is a logit of its own."""

@@ -126,6 +126,33 @@ def evaluator(loss: Loss, target: Tensor, weights: Tensor) -> Evaluate:
     return lambda output: loss.evaluate(output, target)
 
 
+def slopes(loss: Loss, output: Tensor, target: Tensor, weights: Tensor) -> Tensor:
+    """Return the derivatives of a loss by the outputs alone, (R, n, o).
+
+    Parameters
+    ----------
+    loss : SampleLoss or JointLoss
+        The loss. One whose class has a method ``slope`` beside ``evaluate`` need not evaluate anything else.
+    output : Tensor of shape (R, n, o)
+        Outputs of R networks.
+    target : Tensor of shape (n, ·)
+        The target.
+    weights : Tensor of shape (R, n)
+        The weight of each sample for each network.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from riata.losses import SquaredError
+    >>> from riata.losses.loss import slopes
+    >>> slopes(SquaredError(), torch.ones(1, 3, 1), torch.zeros(3, 1), torch.ones(1, 3)).squeeze().tolist()
+    [2.0, 2.0, 2.0]
+    """
+    slope = vars(type(loss)).get("slope")  # a subclass may have another loss
+    found: Tensor = evaluator(loss, target, weights)(output)[1] if slope is None else slope(loss, output, target)
+    return found
+
+
 class NumberLoss:
     """A loss for regression: it knows which targets it takes, how they are scaled, and what an output predicts.
 

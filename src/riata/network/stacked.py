@@ -78,7 +78,9 @@ class AnyPass:
         self._first_gradient = self.product_gradient[..., o:]
 
     def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
-        """Run all replicas on the same samples, (n, d); the output, (R, n, o), is valid until the next call.
+        """Run all replicas on the same samples, (n, d), or each on its own, (R, n, d).
+
+        The output, (R, n, o), is valid until the next call.
 
         With ``draw`` the pass is part of an update, and what is random in the networks is drawn; without, nothing is.
         """
@@ -87,7 +89,7 @@ class AnyPass:
     def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
         """Write the gradient of Σ output_gradient · output by all parameters into ``gradient``."""
         self.backward_upper(layers, gradient)
-        torch.bmm(X.mT.expand(len(layers.rows), *X.mT.shape), self.product_gradient, out=gradient.rows)
+        torch.bmm(of_replicas(X, layers.rows).mT, self.product_gradient, out=gradient.rows)
 
     def backward_upper(self, layers: Any, gradient: Any) -> None:
         """Do the same for everything above the features' weights; the gradient by these is then Xᵀ ``product_gradient``."""
@@ -225,8 +227,8 @@ class Pass(AnyPass):
         self._hidden_gradients = [self._first_gradient, *upper]  # by each hidden layer before its activation
 
     def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
-        """Run all replicas on the same samples; see the base class."""
-        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._product)
+        """Run all replicas; see the base class."""
+        torch.bmm(of_replicas(X, layers.rows), layers.rows, out=self._product)
         self._hidden[0].add_(layers.biases[0])
         for i, h in enumerate(self._hidden):
             if i:
@@ -253,6 +255,11 @@ class Pass(AnyPass):
                 below.mul_(kept)
             torch.sum(below, -2, keepdim=True, out=gradient.biases[i])
             above = below
+
+
+def of_replicas(X: Tensor, rows: Tensor) -> Tensor:
+    """Return the samples of each replica, (R, n, d)."""
+    return X if X.ndim == 3 else X.expand(len(rows), *X.shape)
 
 
 def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:

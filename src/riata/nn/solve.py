@@ -156,9 +156,9 @@ class _PathSolver:
         self._record(0.0, trainer.train(self.dense_epochs))
         snapshot = trainer.snapshot()
         try:
-            stride = Stride(self.grid, np.array([self._first_lambda()]))
-            for proposed in stride:
-                lambda_, before = float(proposed[0]), trainer.selected
+            stride = Stride(self.grid, self._first_lambda())
+            for lambda_ in stride:
+                before = trainer.selected
                 self._train(lambda_)
                 if stride.accepts(int((before ^ trainer.selected).sum()), int(before.sum())):
                     self._record(lambda_, self.sparse_epochs)

@@ -33,10 +33,10 @@ class Stride:
 
     Strides are powers of the multiplier. A stride doubles, up to a limit, after a point that changed none or hardly any of the
     features; a long one that changes more than one in 25, and more than one, is rejected and replaced with single steps. So
-    few departures are skipped while many features are left, and none at the end. Replicas on one grid are counted together.
+    few departures are skipped while many features are left, and none at the end.
     """
 
-    def __init__(self, grid: Grid, first: Floats):
+    def __init__(self, grid: Grid, first: float):
         self._seq = grid.seq
         self._multiplier = grid.multiplier
         self._next = first
@@ -44,9 +44,9 @@ class Stride:
         self._power = 1
         self._limit = max(1, int(np.log(LONGEST_STRIDE) / np.log(grid.multiplier)))
 
-    def __iter__(self) -> Iterator[Floats]:
+    def __iter__(self) -> Iterator[float]:
         if self._seq is not None:
-            yield from (value * np.ones_like(self._next) for value in self._seq)
+            yield from self._seq
             return
         while True:
             yield self._next

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from riata import together
 from riata.network.stacked import Weights
 from riata.path.points import Point
 from riata.path.solve import enough_threads
@@ -17,6 +18,7 @@ from riata.path.solve import points as copied
 from riata.solver.descent import Descent
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
+from riata.solver.stack import Stack, batches
 from riata.solver.stopping import Stopping
 
 __all__ = ["Plan", "Refit"]
@@ -62,10 +64,20 @@ class Refit:
         """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
         if not how or not point.n_selected or not point.lambda_:
             return point
-        if point.lambda_ not in self._found or self._found[point.lambda_].how != how:
-            with enough_threads(self.solver):
-                self._found[point.lambda_] = self._refitted(point, how)
+        self._find([point], how)
         return self._found[point.lambda_].point
+
+    def ahead(self, points: Sequence[Point], how: str | bool) -> None:
+        """Refit points that will be asked for: at once, where many networks take little longer than one."""
+        if how and together.pays(self.solver.problem.X.device):
+            self._find([point for point in points if point.n_selected and point.lambda_], how)
+
+    def _find(self, points: Sequence[Point], how: str | bool) -> None:
+        """Refit the points that have not been refitted in this way."""
+        new = [point for point in points if point.lambda_ not in self._found or self._found[point.lambda_].how != how]
+        if new:
+            found = together.call(_refitted_lists, [(self, point, how) for point in new])
+            self._found.update((point.lambda_, each) for point, each in zip(new, found, strict=True))
 
     def plan(self, point: Point, how: str | bool) -> Plan:
         """Return how a refit of a point was best, by its validation samples."""
@@ -116,41 +128,15 @@ class Refit:
                 part.add_(now, alpha=1 / n_iters)
         return Solver(problem).feasible(total)
 
-    @torch.inference_mode()
-    def _refitted(self, point: Point, how: str | bool) -> _Found:
-        """Refit from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
-        starts, best, trial = self._starts(point, how), 0, 0
+    def _stopping(self, point: Point, how: str | bool, n_starts: int) -> tuple[int | None, Stopping]:
+        """Return which of the starts to refit a point from, None where a trial tells, and when to stop."""
         stopping = replace(self.stopping, tol=min(_COARSER * self.stopping.tol, 0.5))
         if self.solver.problem.val_weights is not None:
-            if len(starts.rows) > 1:
-                trial = min(_TRIAL, self.stopping.n_iters)
-                tried = self._trained(point, starts, replace(self.stopping, n_iters=trial))
-                best = int(np.argmin([new.val_loss for new in tried]))
-        elif self.plans is not None:
+            return (None if n_starts > 1 else 0), stopping
+        if self.plans is not None:
             start, n_iters = self.plans(point.n_selected)
-            best = min(start, len(starts.rows) - 1)
-            stopping = Stopping(n_iters, None, 0.0)
-        elif how == "warm":
-            stopping = replace(stopping, n_iters=_ITERS)
-        starts = Weights(*(part[best : best + 1] for part in starts))
-        (found,) = self._trained(point, starts, stopping)
-        return _Found(how, replace(found, n_iters=found.n_iters + 2 * trial), starts, Plan(best, found.best_iter))
-
-    def _trained(self, point: Point, starts: Weights, stopping: Stopping) -> list[Point]:
-        given = self.solver
-        problem = self._narrow(given.problem, point).copies(len(starts.rows))
-        solver = Solver(problem, learning_rate=given.learning_rate, batch_size=given.batch_size, draw=self._generator())
-        solution = solver.minimise(starts, starts.upper.new_zeros(len(starts.rows)), stopping)
-        lambdas = np.full(len(starts.rows), point.lambda_)
-        return [
-            replace(
-                new,
-                weights=replace(new.weights, columns=point.weights.columns[new.weights.columns]),
-                selected=point.selected,
-                n_selected=point.n_selected,
-            )
-            for new in copied(problem, solution, lambdas, np.arange(len(lambdas)))
-        ]
+            return min(start, n_starts - 1), Stopping(n_iters, None, 0.0)
+        return 0, replace(stopping, n_iters=_ITERS) if how == "warm" else stopping
 
     def _generator(self) -> torch.Generator:
         draw = self.solver.draw
@@ -177,3 +163,100 @@ class Refit:
             upper = np.stack([weights.upper for weights in given])
             starts = Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
         return Solver(problem.copies(len(starts.rows))).feasible(starts)
+
+
+class _Start(NamedTuple):
+    """A point to refit, and weights to begin with: one network or several side by side."""
+
+    refit: Refit
+    point: Point
+    weights: Weights
+
+    def one(self, which: int) -> _Start:
+        """Return one of the networks."""
+        return self._replace(weights=Weights(*(part[which : which + 1] for part in self.weights)))
+
+
+def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[_Found]]:
+    """Refit the points of several lists."""
+    found = iter(_refitted([each for part in given for each in part]))
+    return [[next(found) for _ in part] for part in given]
+
+
+@torch.inference_mode()
+def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
+    """Refit points from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
+    starts = [_Start(refit, point, refit._starts(point, how)) for refit, point, how in given]
+    known = [
+        refit._stopping(point, how, len(s.weights.rows)) for (refit, point, how), s in zip(given, starts, strict=True)
+    ]
+    best, trials = [which or 0 for which, _ in known], [0] * len(given)
+    open_ = [i for i, (which, _) in enumerate(known) if which is None]
+    trial = [min(_TRIAL, known[i][1].n_iters) for i in open_]
+    tried = _trained(
+        [starts[i] for i in open_],
+        [replace(known[i][1], n_iters=n_iters) for i, n_iters in zip(open_, trial, strict=True)],
+    )
+    for i, n_iters, found in zip(open_, trial, tried, strict=True):
+        best[i], trials[i] = int(np.argmin([new.val_loss for new in found])), n_iters
+    chosen = [start.one(which) for start, which in zip(starts, best, strict=True)]
+    return [
+        _Found(how, replace(new, n_iters=new.n_iters + 2 * n_trial), start.weights, Plan(which, new.best_iter))
+        for (_, _, how), (new,), start, which, n_trial in zip(
+            given, _trained(chosen, [stopping for _, stopping in known]), chosen, best, trials, strict=True
+        )
+    ]
+
+
+def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point]]:
+    """Train from all starts, as many side by side as go together."""
+    problems = [start.refit.solver.problem for start in starts]
+    widths = [len(start.point.weights.columns) for start in starts]
+    kinds = [_kind(start.refit.solver, stopping) for start, stopping in zip(starts, stoppings, strict=True)]
+    found: dict[int, list[Point]] = {}
+    for chosen in batches(problems, kinds, widths):
+        here = [starts[i] for i in chosen]
+        with enough_threads(here[0].refit.solver):
+            found |= zip(chosen, _side_by_side(here, [stoppings[i] for i in chosen]), strict=True)
+    return [found[i] for i in range(len(starts))]
+
+
+def _kind(solver: Solver, stopping: Stopping) -> tuple[Any, ...]:
+    """What refits that are trained side by side have in common; a network that is done would be computed further."""
+    iterations = stopping.n_iters.bit_length()  # within a factor of two
+    return replace(stopping, n_iters=0), iterations, solver.learning_rate, solver.batch_size is None
+
+
+def _side_by_side(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point]]:
+    """Train the networks of all starts at once; return their points, start by start."""
+    problems = [start.refit._narrow(start.refit.solver.problem, start.point) for start in starts]
+    counts = [len(start.weights.rows) for start in starts]
+    if len(starts) == 1:
+        problem, weights = problems[0].copies(counts[0]), starts[0].weights
+    else:
+        each = [start.one(k) for start, count in zip(starts, counts, strict=True) for k in range(count)]
+        stack = Stack([problems[i] for i in np.repeat(np.arange(len(starts)), counts)])
+        problem, weights = stack.problem, stack.weights([start.weights for start in each])
+    given = starts[0].refit.solver
+    draws = [starts[i].refit._generator() for i in np.repeat(np.arange(len(starts)), counts)]
+    solver = Solver(
+        problem,
+        learning_rate=given.learning_rate,
+        batch_size=given.batch_size,
+        draw=draws[0],
+        draws=draws if len(starts) > 1 else (),
+    )
+    most = np.repeat([stopping.n_iters for stopping in stoppings], counts)
+    solution = solver.minimise(weights, weights.upper.new_zeros(sum(counts)), stoppings[0], most=most)
+    lambdas = np.repeat([start.point.lambda_ for start in starts], counts)
+    points = iter(copied(problem, solution, lambdas, np.arange(len(lambdas))))
+    return [
+        [_on_path(next(points), start.point) for _ in range(count)] for start, count in zip(starts, counts, strict=True)
+    ]
+
+
+def _on_path(refitted: Point, point: Point) -> Point:
+    """Return a refitted point with the columns of the table, rather than those of its own features."""
+    columns = point.weights.columns[refitted.weights.columns]
+    weights = replace(refitted.weights, columns=columns, features=point.weights.features[refitted.weights.columns])
+    return replace(refitted, weights=weights, selected=point.selected, n_selected=point.n_selected)

@@ -67,22 +67,34 @@ def solve_path(
     solution = solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), first)
     solution = replace(solution, n_iters=solution.n_iters + trained, best_iter=solution.best_iter + trained)
     weights = record.add(solution, lambda_)
-    stride = Stride(grid, _start(solver, weights, grid, sparse))
-    for lambda_ in stride:
+    strides = [Stride(grid, first) for first in _start(solver, weights, grid, sparse)]
+    for proposed in zip(*strides, strict=True):
+        lambda_ = np.array(proposed)
         solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, record.done.copy())
         before, after = (problem.units(w.rows) for w in (weights, solution.weights))
-        if stride.accepts(int((before ^ after).sum()), int(before.sum())):
-            weights = record.add(solution, lambda_)
+        counts = torch.stack([(before ^ after).sum(-1), before.sum(-1)]).cpu().numpy()
+        accepted = np.array([stride.accepts(*pair) for stride, pair in zip(strides, counts.T.tolist(), strict=True)])
+        weights = _where(accepted, record.add(solution, lambda_, accepted), weights)
         if record.done.all():
             break
     return record.paths()
+
+
+def _where(accepted: NDArray[np.bool_], new: Weights, old: Weights) -> Weights:
+    """Return the new weights of the replicas that accept them, and the old ones of all others."""
+    if accepted.all() or not accepted.any():
+        return new if accepted.all() else old
+    mask = torch.from_numpy(accepted).to(new.rows.device)
+    return Weights(
+        torch.where(mask[:, None, None], new.rows, old.rows), torch.where(mask[:, None], new.upper, old.upper)
+    )
 
 
 def enough_threads(solver: Solver) -> AbstractContextManager[None]:
     """Work on one thread, or on more where the passes of a solver are long enough."""
     problem = solver.problem
     n = min(solver.batch_size or problem.n_fit, problem.n_fit)
-    return threads.worth(n, problem.X.shape[1], problem.network)
+    return threads.worth(n, problem.n_columns, problem.network)
 
 
 class _Record:
@@ -91,14 +103,15 @@ class _Record:
     def __init__(self, solver: Solver, grid: Grid, until: int, on_point: Callable[[Point], None] | None):
         problem = solver.problem
         self._solver, self._grid, self._on_point = solver, grid, on_point
-        self._fewest = max(until, len(np.unique(problem.source[(problem.costs == 0).cpu().numpy()])))
+        free = (problem.costs == 0).cpu().numpy()
+        self._fewest = max(until, len(np.unique(problem.source[free if free.ndim == 1 else free.any(0)])))
         self._visited: list[list[float]] = [[] for _ in range(problem.n_replicas)]
         self._points: list[list[Point]] = [[] for _ in range(problem.n_replicas)]
         self.done = np.zeros(problem.n_replicas, dtype=bool)
 
-    def add(self, solution: Solution, lambda_: Floats) -> Weights:
-        """Record a point for each replica that is not done; return the weights to start the next point from."""
-        replicas = np.flatnonzero(~self.done)
+    def add(self, solution: Solution, lambda_: Floats, accepted: NDArray[np.bool_] | bool = True) -> Weights:
+        """Record a point for each replica that accepts it and is not done; return the weights of all."""
+        replicas = np.flatnonzero(~self.done & accepted)
         automatic = self._grid.seq is None and self._grid.start is None
         for r, point in zip(replicas, points(self._solver.problem, solution, lambda_, replicas), strict=True):
             found = self._points[r]
@@ -107,7 +120,7 @@ class _Record:
             found.append(point)
             self._visited[r] += [point.lambda_] * (point.lambda_ > 0)
             self.done[r] = point.n_selected <= self._fewest and point.lambda_ > 0
-        if self._on_point is not None:
+        if self._on_point is not None and 0 in replicas:
             self._on_point(self._points[0][-1])
         return solution.weights
 
@@ -130,18 +143,15 @@ def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
 
 
 def _start(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping) -> Floats:
-    """Return the first λ after the dense model: 0.3 of the first that removes a feature of some replica.
+    """Return the first λ of each replica after the dense model: 0.3 of the first that removes a feature.
 
     The features of a dense model are about equally strong. Where none leaves yet, the loss and the penalty weights set them
     apart; without this they would arrive at zero together, in an order that is chance.
     """
-    ones = np.ones(solver.problem.n_replicas)
-    if grid.seq is not None:
-        return grid.seq[0] * ones
-    if grid.start is not None:
-        return grid.start * ones
-    first: Floats = (_EARLY * _first_lambda(solver, dense, sparse)).min() * ones
-    return first
+    given = grid.start if grid.seq is None else grid.seq[0]
+    if given is not None:
+        return np.full(solver.problem.n_replicas, given)
+    return _EARLY * _first_lambda(solver, dense, sparse)
 
 
 def _first_lambda(solver: Solver, dense: Weights, stopping: Stopping) -> Floats:
@@ -180,10 +190,19 @@ def points(problem: Problem, solution: Solution, lambda_: Floats, replicas: NDAr
     found = []
     for r in replicas:
         here = masks[r, known]
-        own = rows[r] if len(replicas) == 1 and here.all() else rows[r, here]
-        weights = _sparse(problem, known[here], own, upper[r].copy())
+        if problem.layout is not None:
+            here = _in_order(here, problem.layout.columns[r, known])
+        alone = len(replicas) == 1 and problem.layout is None and here.all()
+        own = rows[r] if alone else rows[r, here]
+        weights = _sparse(problem, r, known[here], own, upper[r].copy())
         found.append(_point(problem, solution, weights, float(lambda_[r]), r, val_losses))
     return found
+
+
+def _in_order(here: NDArray[np.bool_], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the marked columns are that a replica has, in its own order."""
+    found = np.flatnonzero(here & (columns >= 0))
+    return found[np.argsort(columns[found])]
 
 
 def _check_finite(solution: Solution, lambda_: Floats, replicas: NDArray[np.int64]) -> None:
@@ -196,16 +215,18 @@ def _check_finite(solution: Solution, lambda_: Floats, replicas: NDArray[np.int6
 
 
 def _sparse(
-    problem: Problem, columns: NDArray[np.int64], rows: NDArray[np.floating], upper: NDArray[np.floating]
+    problem: Problem, r: int, columns: NDArray[np.int64], rows: NDArray[np.floating], upper: NDArray[np.floating]
 ) -> SparseWeights:
-    o = problem.network.n_outputs
-    return SparseWeights(columns, problem.source[columns], rows[:, :o], rows[:, o:], upper)
+    o, layout = problem.network.n_outputs, problem.layout
+    source = problem.source[columns] if layout is None else layout.source[r, columns]
+    columns = columns if layout is None else layout.columns[r, columns]
+    return SparseWeights(columns, source, rows[:, :o], rows[:, o:], upper)
 
 
 def _point(
     problem: Problem, solution: Solution, weights: SparseWeights, lambda_: float, r: int, val_losses: Floats | None
 ) -> Point:
-    chosen = np.zeros(problem.source.max() + 1, dtype=bool)
+    chosen = np.zeros((problem.source if problem.layout is None else problem.layout.source).max() + 1, dtype=bool)
     chosen[weights.features] = True
     evaluation = solution.evaluation
     losses, val_loss, val_loss_se = _validation(problem, val_losses, r)

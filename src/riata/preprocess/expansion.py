@@ -193,13 +193,14 @@ def _tails(X: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _weighted_median(X: Floats, weights: Floats, there: NDArray[np.bool_]) -> Floats:
     """Return the median of each column over the samples marked; 0 where there are none."""
     if (weights == weights[0]).all():
-        found = [np.median(column[mask]) if mask.any() else 0.0 for column, mask in zip(X.T, there.T, strict=True)]
-    else:
-        half = np.array([0.5])
-        found = [
-            _quantiles(column[mask], weights[mask], half)[0] if mask.any() else 0.0
-            for column, mask in zip(X.T, there.T, strict=True)
-        ]
+        ordered, n = np.sort(np.where(there, X, np.inf), axis=0), there.sum(axis=0)
+        middle = np.stack([np.maximum(n - 1, 0) // 2, np.minimum(n // 2, len(X) - 1)])
+        return np.where(n > 0, np.take_along_axis(ordered, middle, axis=0).mean(axis=0), 0.0)
+    half = np.array([0.5])
+    found = [
+        _quantiles(column[mask], weights[mask], half)[0] if mask.any() else 0.0
+        for column, mask in zip(X.T, there.T, strict=True)
+    ]
     return np.array(found)
 
 

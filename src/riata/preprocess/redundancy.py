@@ -69,8 +69,8 @@ def contributions(
     every = max(1, len(inputs) // _SAMPLES)
     n = weights[::every].sum()
     share = weights[::every] / n
-    columns = _columns(embedding)
-    values = [_values(inputs[::every, at].astype(np.float64), embedding, scale, at) for at in columns]
+    columns, sampled = _columns(embedding), inputs[::every].astype(np.float64)
+    values = [_values(sampled[:, at], embedding, scale, at) for at in columns]
     source = np.repeat(np.arange(len(columns)), [each.shape[1] for each in values])
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
     Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every] / np.where(extent > 0, extent, 1)))
@@ -100,7 +100,7 @@ def _columns(embedding: Expansion) -> list[NDArray[np.int64]]:
 def _values(Z: Floats, embedding: Expansion, scale: Floats, columns: NDArray[np.int64]) -> Floats:
     """Return a feature's value, to which its pieces add up, or all of its levels."""
     marks, run = embedding.marks[columns], (scale * embedding.width)[columns]
-    if marks.all():
+    if marks.all() or len(columns) == 1:
         return Z
     value: Floats = (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)
     return value

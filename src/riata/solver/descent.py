@@ -9,7 +9,7 @@ network.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import evaluator
+from riata.losses.loss import slopes
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -37,6 +38,8 @@ class Descent:
         As for the solver.
     passes : dict, optional
         Passes by the first and last of their samples, to be shared with other descents on the same samples.
+    draws : sequence of torch.Generator
+        As for the solver.
     """
 
     def __init__(
@@ -46,9 +49,10 @@ class Descent:
         batch_size: int | None = None,
         draw: torch.Generator | None = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
+        draws: Sequence[torch.Generator] = (),
     ):
         self.problem = problem
-        self._draw = draw
+        self._draw, self._draws = (draws[0] if draws else draw), draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
@@ -56,17 +60,22 @@ class Descent:
         network = problem.network
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
-        for start, stop in {(0, n), (0, size), (0, n % size), (n, len(X))} - passes.keys():
+        n_all = problem.n_samples
+        for start, stop in {(0, n), (0, size), (0, n % size), (n, n_all)} - passes.keys():
             passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
-        self._fit_pass, self._val_pass = passes[0, n], passes[n, len(X)]
+        self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
         self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
-        self._fit_loss = evaluator(problem.loss, problem.target[:n], problem.weights)
+        self._X, target = problem.samples(0, n)
+        self._fit_loss = evaluator(problem.loss, target, problem.weights)
         self._val_fit_loss = self._val_loss = self._fit_loss
         if problem.val_weights is not None:
-            self._val_fit_loss = evaluator(problem.loss, problem.target[:n], problem.val_weights[:, :n])
-            self._val_loss = evaluator(problem.loss, problem.target[n:], problem.val_weights[:, n:])
+            self._val_fit_loss = evaluator(problem.loss, target, problem.val_weights[:, :n])
+            self._X_val, target = problem.samples(n, n_all)
+            self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
         self._order = torch.arange(n, device=X.device)
-        self._batches = self._order.split(size)
+        if len({each.initial_seed() for each in draws}) > 1:
+            self._order = self._order.repeat(R, 1)
+        self._batches = self._order.split(size, dim=-1)
 
         self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
@@ -75,7 +84,7 @@ class Descent:
         # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
         self._skips_fit_pass = not adapts_scale and size < n
         self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
-        self._losses = X.new_zeros(R, len(X) if problem.val_weights is not None else 0)
+        self._losses = X.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
         recordable = network.recordable
         self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
@@ -120,8 +129,14 @@ class Descent:
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
             if not self.deterministic:
-                torch.randperm(len(self._order), generator=self._draw, out=self._order)
+                self._shuffle()
             self._iteration()
+
+    def _shuffle(self) -> None:
+        """Draw the order of the samples of an iteration; where replicas have samples of their own, an order for each."""
+        orders, draws = ([self._order], [self._draw]) if self._order.ndim == 1 else (self._order, self._draws)
+        for order, draw in zip(orders, draws, strict=True):
+            torch.randperm(len(order), generator=draw, out=order)
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""
@@ -160,37 +175,44 @@ class Descent:
         if problem.val_weights is not None:
             n = problem.n_fit
             self._losses[:, :n] = self._val_fit_loss(self._fit_pass.output)[0]
-            if n < len(problem.X):
-                self._losses[:, n:] = self._val_loss(self._val_pass.forward(state.now.layers, problem.X[n:]))[0]
+            if n < problem.n_samples:
+                self._losses[:, n:] = self._val_loss(self._val_pass.forward(state.now.layers, self._X_val))[0]
             val_loss = (problem.val_weights * self._losses).sum(-1)
         torch.stack([state.loss, penalty(state), val_loss, state.scale], out=self._measured)
 
     def _forward(self) -> None:
         """Pass forward over all samples at the present iterate: the loss, and its gradient by the outputs."""
-        problem, n = self.problem, self.problem.n_fit
-        losses, gradient = self._fit_loss(self._fit_pass.forward(self.state.now.layers, problem.X[:n]))
+        problem = self.problem
+        losses, gradient = self._fit_loss(self._fit_pass.forward(self.state.now.layers, self._X))
         torch.sum(losses.mul_(problem.weights), -1, out=self.state.loss)
         torch.mul(gradient, problem.weights.unsqueeze(-1), out=self._fit_pass.output_gradient)
 
     def _iterate(self) -> None:
         """Update once with all samples, the forward pass at the present iterate being done; end with that at the next."""
-        n = self.problem.n_fit
-        self._fit_pass.backward(self.state.now.layers, self.problem.X[:n], self._gradient)
+        self._fit_pass.backward(self.state.now.layers, self._X, self._gradient)
         self._update()
         self._forward()
+
+    def _shuffled(self) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
+        """Return X, the target and the weights of every mini-batch."""
+        if self._order.device.type != "cuda":  # where a copy of few samples stays in cache
+            return map(self.problem.batch, self._batches)
+        X, target, weights = self.problem.batch(self._order)
+        size = self._batches[0].shape[-1]
+        return zip(X.split(size, -2), target.split(size, -2), weights.split(size, -1), strict=True)
 
     def _iterate_in_batches(self) -> None:
         """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
         problem, n = self.problem, self.problem.n_fit
-        for batch in self._batches:
-            X, weights = problem.X[batch], problem.weights[:, batch]
+        for X, target, weights in self._shuffled():
             if problem.noise is not None:
                 drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
-                X = X.addcmul_(drawn, problem.noise)
-            batch_pass, layers = self._batch_passes[len(batch)], self.state.now.layers
+                X = X.addcmul(drawn, problem.noise)
+            size = X.shape[-2]
+            batch_pass, layers = self._batch_passes[size], self.state.now.layers
             output = batch_pass.forward(layers, X, problem.dropout, self._draw)
-            _, gradient = evaluator(problem.loss, problem.target[batch], weights)(output)
-            torch.mul(gradient, weights.unsqueeze(-1) * (n / len(batch)), out=batch_pass.output_gradient)
+            gradient = slopes(problem.loss, output, target, weights)
+            torch.mul(gradient, weights.unsqueeze(-1) * (n / size), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)
             self._update()
         if not self._skips_fit_pass:
@@ -200,7 +222,7 @@ class Descent:
 def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale: bool) -> State:
     """Make the buffers of an update."""
     X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
-    d, network = X.shape[1], problem.network
+    d, network = problem.n_columns, problem.network
 
     def weights() -> Weights:
         return Weights(X.new_zeros(R, d, network.width), X.new_zeros(R, network.n_upper))
@@ -227,6 +249,7 @@ def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale
         is_matrix=problem.is_matrix,
         n_outputs=network.n_outputs,
         groups=problem.groups,
+        sizes=problem.sizes.expand(R, G).contiguous(),
         gamma=problem.gamma,
         learning_rate=learning_rate,
         adapts_scale=adapts_scale,

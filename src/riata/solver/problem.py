@@ -23,32 +23,51 @@ from riata.losses import Loss
 from riata.network.stacked import Architecture
 from riata.prox import Groups
 
-__all__ = ["Evaluation", "Problem"]
+__all__ = ["Evaluation", "Layout", "Problem"]
 
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the columns of each replica are, of replicas that differ in them: −1 stands for a column that a replica lacks."""
+
+    columns: NDArray[np.int64]  # (R, d) positions among the replica's own columns
+    source: NDArray[np.int64]  # (R, d) features of the replica
+
+    def only(self, columns: NDArray[np.int64]) -> Layout:
+        """The same for some of the columns."""
+        return Layout(self.columns[:, columns], self.source[:, columns])
+
+    def holds(self, like: Tensor) -> Tensor:
+        """1 for a column that a replica has, 0 for others, (R, d)."""
+        return torch.from_numpy(self.columns >= 0).to(like)
+
+
 @dataclass(frozen=True)
 class Problem:
-    """The data and the terms of the objective; replicas share X and the target.
+    """The data and the terms of the objective; replicas share X and the target, or have one each.
 
-    The first ``n_fit`` samples are those with a positive weight in some replica; the others only take part in validation.
+    The first ``n_fit`` samples are those with a positive weight in some replica; the others only take part in validation. Of
+    replicas with an X of their own, some may have fewer samples or columns than others: what is missing has the weight zero
+    or holds zeros (:mod:`riata.solver.stack`).
     """
 
     network: Architecture
     loss: Loss
-    X: Tensor  # (n, d)
-    target: Tensor  # (n, o)
+    X: Tensor  # (n, d), or (R, n, d)
+    target: Tensor  # (n, o), or (R, n, o)
     weights: Tensor  # (R, n_fit), those of a replica sum to 1
     val_weights: Tensor | None  # (R, n), those of a replica sum to 1; None: no validation
     M: Tensor  # (R,)
-    costs: Tensor  # (d,) the weights c_j
+    costs: Tensor  # (d,), or (R, d), the weights c_j
     groups: Groups
     gamma: float = 0.0
     dropout: float = 0.0
     noise: Tensor | None = None  # (d,) standard deviation of the noise added to each column, drawn for every update
     adaptive: float = 0.0  # the exponent of a_j
     embedded: NDArray[np.int64] | None = None  # the feature of each column of X, where several columns encode one
+    layout: Layout | None = None  # where replicas differ in their columns
 
     @property
     def n_replicas(self) -> int:
@@ -61,6 +80,31 @@ class Problem:
         return self.weights.shape[1]
 
     @property
+    def n_samples(self) -> int:
+        """The number of samples, those to validate on included."""
+        return self.X.shape[-2]
+
+    @property
+    def n_columns(self) -> int:
+        """The number d of columns of X."""
+        return self.X.shape[-1]
+
+    def samples(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
+        """X and the target of some samples in a row."""
+        return self.X[..., start:stop, :], self.target[..., start:stop, :]
+
+    def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """X, the target and the weights of a mini-batch: the same samples for all replicas, (b,), or those of each, (R, b)."""
+        if index.ndim == 1:
+            rows = (
+                self.X.index_select(-2, index),
+                self.target.index_select(-2, index),
+            )  # faster than an index on the CPU
+            return *rows, self.weights.index_select(-1, index)
+        replica = torch.arange(len(index), device=index.device).unsqueeze(-1)
+        return self.X[replica, index], self.target[replica, index], self.weights[replica, index]
+
+    @property
     def is_random(self) -> bool:
         """Whether an update on all samples draws random numbers."""
         return bool(self.dropout) or self.noise is not None or self.network.is_random
@@ -68,7 +112,14 @@ class Problem:
     @cached_property
     def source(self) -> NDArray[np.int64]:
         """The user's feature that each column of X encodes, (d,)."""
-        return np.arange(self.X.shape[1]) if self.embedded is None else self.embedded
+        return np.arange(self.n_columns) if self.embedded is None else self.embedded
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """The number of columns of each group, (G,) or, of each replica, (R, G)."""
+        if self.layout is None:
+            return self.groups.sum(self.X.new_ones(self.n_columns))
+        return self.groups.sum(self.layout.holds(self.X)).clamp_min_(1)
 
     @cached_property
     def is_matrix(self) -> Tensor:
@@ -121,12 +172,13 @@ class Problem:
 
     def only(self, features: Tensor) -> Problem:
         """The same problem on some of the features, given by position."""
-        if len(features) == self.X.shape[1]:
+        if len(features) == self.n_columns:
             return self
-        X, costs, groups = self.X[:, features], self.costs[features], self.groups.only(features)
+        X, costs, groups = self.X[..., features], self.costs[..., features], self.groups.only(features)
         noise = None if self.noise is None else self.noise[features]
-        source = self.source[features.cpu().numpy()]
-        return replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=source)
+        known = features.cpu().numpy()
+        layout = None if self.layout is None else self.layout.only(known)
+        return replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=self.source[known], layout=layout)
 
 
 @dataclass(frozen=True)

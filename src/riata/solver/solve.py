@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +47,8 @@ class Solver:
         Samples per update; None for all.
     draw : torch.Generator, optional
         Source of randomness of batches and dropout, on the device of the data.
+    draws : sequence of torch.Generator
+        Instead, one for the batches of each replica, where replicas have data of their own.
     active_set : bool
         Leave features that are not in the model out of the arithmetic; check them once the objective no longer falls.
     """
@@ -57,15 +60,16 @@ class Solver:
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
         draw: torch.Generator | None = None,
+        draws: Sequence[torch.Generator] = (),
         active_set: bool = True,
     ):
         self.problem = problem
         self.learning_rate = learning_rate
         self.batch_size = batch_size
-        self.draw = draw
+        self.draw, self.draws = draw, draws
         self.active_set = active_set
         X, R = problem.X, problem.n_replicas
-        self._moments = Weights(X.new_zeros(R, X.shape[1]), X.new_zeros(R, problem.network.n_upper))
+        self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
         self._scale = X.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
@@ -74,14 +78,22 @@ class Solver:
         self._evaluation: Evaluation | None = None  # of these
 
     @torch.inference_mode()
-    def minimise(self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None = None) -> Solution:
+    def minimise(
+        self,
+        start: Weights,
+        lambda_: Tensor,
+        stopping: Stopping,
+        frozen: Mask | None = None,
+        most: NDArray[np.int64] | None = None,
+    ) -> Solution:
         """Minimise for one λ per replica, (R,), from a feasible start; replicas marked ``frozen`` keep their weights.
 
         Descend on the features in the model until the objective no longer falls, add those of the others whose subgradient
         bound is violated, descend again. Features are not checked in a replica that ran out of iterations or of patience: far
-        from a solution the gradient says little about which belong in it.
+        from a solution the gradient says little about which belong in it. ``most`` has a number of iterations for each replica,
+        in place of that of ``stopping``.
         """
-        weights = start
+        weights, most = start, np.full(len(lambda_), stopping.n_iters) if most is None else most
         live = np.ones(len(lambda_), dtype=bool) if frozen is None else ~frozen
         active = self.problem.selected(start.rows)
         if not self.active_set:
@@ -89,13 +101,13 @@ class Solver:
         lambdas = self.problem.groups.scatter(self.problem.lambdas(lambda_, start.rows))  # (R, d)
         n_iters = best_iter = np.zeros(len(lambda_), dtype=np.int64)
         while True:
-            budget = np.where(live, stopping.n_iters - n_iters, 0)
+            budget = np.where(live, most - n_iters, 0)
             descent = self._restrict(active)
             restricted, evaluation, monitor = self._descend(descent, weights, active, lambdas, stopping, budget)
             self._evaluated = weights = self._expand(restricted)
             best_iter = np.where(monitor.best > 0, n_iters + monitor.best, best_iter)
             n_iters = n_iters + monitor.used
-            live = monitor.converged & (n_iters < stopping.n_iters)
+            live = monitor.converged & (n_iters < most)
             if live.any():
                 added = self._violations(descent, active, lambdas) & self._on_device(live).unsqueeze(-1)
                 self._moments.rows[added] = 0  # those from when a feature was last active are outdated
@@ -118,7 +130,9 @@ class Solver:
         if self._descent is None or self._features is None or not self._covers(self._features, features):
             self._features, self._descent = features, None  # free the memory of the old one before making the new one
             restricted = self.problem.only(features)
-            self._descent = Descent(restricted, self.learning_rate, self.batch_size, self.draw, self._passes)
+            self._descent = Descent(
+                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws
+            )
         return self._descent
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:
@@ -135,9 +149,9 @@ class Solver:
 
     def _expand(self, restricted: Weights) -> Weights:
         """Return the weights of all features: zero for those that the descent leaves out."""
-        if restricted.rows.shape[1] == self.problem.X.shape[1]:
+        if restricted.rows.shape[1] == self.problem.n_columns:
             return restricted
-        rows = restricted.rows.new_zeros(len(restricted.rows), self.problem.X.shape[1], restricted.rows.shape[-1])
+        rows = restricted.rows.new_zeros(len(restricted.rows), self.problem.n_columns, restricted.rows.shape[-1])
         rows[:, self._features] = restricted.rows
         return Weights(rows, restricted.upper)
 
@@ -147,12 +161,12 @@ class Solver:
         if not bool(violates.any()):
             return violates
         problem, product_gradient = self.problem, descent.product_gradient()
-        X, slack = problem.X[: problem.n_fit], 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
-        d = X.shape[1]
+        X, _ = problem.samples(0, problem.n_fit)
+        d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
         size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
         for block in (slice(start, start + size) for start in range(0, d, size)):
-            groups = problem.groups if size >= d else Groups(None, X[:, block].shape[1])
-            gradient = X[:, block].mT @ product_gradient  # (R, size, o + K)
+            groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
+            gradient = X[..., block].mT @ product_gradient  # (R, size, o + K)
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]

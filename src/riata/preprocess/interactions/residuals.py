@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ __all__ = ["Target", "residuals"]
 
 Floats = NDArray[np.float64]
 _LOOSE = 10.0  # inverse strength of the ridge in the regression on classes
+_QUIET = threading.Lock()  # filters of warnings are those of the process
 _FAR = 5.0  # interquartile ranges from the median that a target may be in the regression that gives residuals
 
 
@@ -54,7 +56,7 @@ def _class_means(inputs: Floats, codes: NDArray[np.int64], weights: Floats) -> F
     counts = np.bincount(codes, weights)
     means = np.broadcast_to(counts / counts.sum(), (len(codes), len(counts))).copy()
     if inputs.shape[1]:
-        with warnings.catch_warnings():
+        with _QUIET, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # near the solution is near enough
             model = LogisticRegression(C=_LOOSE, max_iter=500).fit(inputs, codes, sample_weight=weights)
         means[:, model.classes_] = model.predict_proba(inputs)

@@ -38,7 +38,7 @@ class Update:
         starts = np.searchsorted(index[members], np.arange(groups.n_groups + 1))
         buffers = [state.loss, state.last_objective, state.scale, state.restarted, state.live, state.active]
         buffers += [state.lambdas, state.M, *state.gradient, *state.moments, state.is_matrix]
-        self._fixed = (*(buffer.numpy() for buffer in buffers), members, starts)
+        self._fixed = (*(buffer.numpy() for buffer in buffers), state.sizes.numpy(), members, starts)
         iterates = [(i.weights.rows.numpy(), i.weights.upper.numpy(), i.norms.numpy()) for i in state.iterates]
         self._iterates = [(*iterates[turn], *iterates[1 - turn]) for turn in (0, 1)]  # now and last, by turn
         eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.adapts_scale else -1.0
@@ -58,7 +58,7 @@ class Update:
 def _update(
     now_rows, now_upper, now_norms, last_rows, last_upper, last_norms,
     loss, last_objective, scale, restarted, live, active, lambdas, M, grad_rows, grad_upper, m_rows, m_upper, is_matrix,
-    members, starts, o, settings,
+    sizes, members, starts, o, settings,
 ):  # fmt: skip
     for r in range(len(loss)):
         mode = _adapt_scale(
@@ -77,7 +77,7 @@ def _update(
         for g in range(len(starts) - 1):
             features = members[starts[g] : starts[g + 1]]
             if active[r, features[0]]:
-                alpha = _step_size(features, grad_rows[r], m_rows[r], size)
+                alpha = _step_size(features, sizes[r, g], grad_rows[r], m_rows[r], size)
                 norm = _gradient_step(features, now_rows[r], last_rows[r], grad_rows[r], alpha, restart, o)
                 last_norms[r, g] = _prox(
                     features, last_rows[r], norm, alpha * lambdas[r, g], M[r], now_norms[r, g], o, settings[3]
@@ -123,7 +123,7 @@ def _adapt_scale(r, upper, norms, loss, last_objective, scale, restarted, live, 
 
 
 @_compiled
-def _step_size(features, grad, moments, size):
+def _step_size(features, n_columns, grad, moments, size):
     """Update the average squared gradient of one group, and return its step size."""
     dtype = grad.dtype.type
     w = grad.shape[1]
@@ -131,7 +131,7 @@ def _step_size(features, grad, moments, size):
     for j in features:
         for c in range(w):
             total += grad[j, c] * grad[j, c]
-    average = total / dtype(len(features) * w)
+    average = total / (n_columns * dtype(w))
     moment = moments[features[0]]
     moment = average if moment == 0 else average + dtype(MEMORY) * (moment - average)
     for j in features:

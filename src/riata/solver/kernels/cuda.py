@@ -82,7 +82,7 @@ class Update:
             now.weights.upper, last.weights.upper, state.gradient.upper, state.moments.upper, state.is_matrix,
             self._settings, self._size, self._momentum, self._mode,
             d, p, self._outputs // self._align, self._hidden // self._align,
-            ROWS=self._tile_rows, OUTPUTS=self._tile_outputs, HIDDEN=self._tile_hidden, ALIGN=self._align, BLOCK=block,
+            FEATURES=n_tiles > 0, ROWS=self._tile_rows, OUTPUTS=self._tile_outputs, HIDDEN=self._tile_hidden, ALIGN=self._align, BLOCK=block,
             num_warps=self._warps, **self._limit,
         )  # fmt: skip
         if self._groups:
@@ -90,14 +90,14 @@ class Update:
             tile = self._tile_members, triton.next_power_of_2(width)
             _step_groups[(G, R)](
                 now.weights.rows, last.weights.rows, state.gradient.rows, state.moments.rows, now.norms, last.norms,
-                state.active, state.lambdas, state.M, self._settings, self._size, self._momentum, self._mode,
+                state.active, state.lambdas, state.M, state.sizes, self._settings, self._size, self._momentum, self._mode,
                 *self._groups, d, G, self._outputs, width,
                 MEMBERS=tile[0], WIDTH=tile[1], num_warps=min(16, max(1, tile[0] * tile[1] // (2 * _TILE))),
             )  # fmt: skip
         state.turn = 1 - state.turn
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["G", "p"])  # they change as features leave
 def _adapt_scale(
     loss, last_objective, scale, restarted, live, lambdas, norms, upper, is_matrix, extra, settings,
     size, momentum, mode, G, p, ADAPTS_SCALE: tl.constexpr, NORMS: tl.constexpr, BLOCK: tl.constexpr,
@@ -139,25 +139,26 @@ def _adapt_scale(
     tl.store(mode + r, tl.where(advance, ADVANCE, tl.where(alive, REVERT, HOLD)))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["d", "p", "outputs", "hidden"])
 def _step(
     now, last, gradient, moments, now_norms, last_norms, active, lambdas, M,
     now_upper, last_upper, gradient_upper, moments_upper, is_matrix,
     settings, size, momentum, mode, d, p, outputs, hidden,
+    FEATURES: tl.constexpr,
     ROWS: tl.constexpr, OUTPUTS: tl.constexpr, HIDDEN: tl.constexpr, ALIGN: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Update some rows of one replica, or a block of the parameters above the first layer."""
     r, block = tl.program_id(1), tl.program_id(0) - tl.cdiv(p, BLOCK)
-    if block >= 0:
+    if block < 0:
+        _step_upper(
+            now_upper + r * p, last_upper + r * p, gradient_upper + r * p, moments_upper + r * p, is_matrix, settings,
+            size + r, momentum + r, mode + r, tl.program_id(0) * BLOCK, p, BLOCK,
+        )  # fmt: skip
+    elif FEATURES:  # else groups are updated by a kernel of their own, and this one need not be compiled for them
         _step_features(
             now, last, gradient, moments, now_norms, last_norms, active, lambdas, M + r, settings,
             size + r, momentum + r, mode + r, r * d + block * ROWS, r * d + d, outputs * ALIGN, hidden * ALIGN,
             ROWS, OUTPUTS, HIDDEN,
-        )  # fmt: skip
-    else:
-        _step_upper(
-            now_upper + r * p, last_upper + r * p, gradient_upper + r * p, moments_upper + r * p, is_matrix, settings,
-            size + r, momentum + r, mode + r, tl.program_id(0) * BLOCK, p, BLOCK,
         )  # fmt: skip
 
 
@@ -224,9 +225,9 @@ def _root(first, excess, m, beta):
     return beta
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["d", "G"])
 def _step_groups(
-    now, last, gradient, moments, now_norms, last_norms, active, lambdas, M, settings, size, momentum, mode,
+    now, last, gradient, moments, now_norms, last_norms, active, lambdas, M, sizes, settings, size, momentum, mode,
     members, starts, d, G, outputs, width, MEMBERS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Update the rows of one group of one replica, which the operator takes as one."""
@@ -246,7 +247,7 @@ def _step_groups(
         if action == ADVANCE:
             slope = tl.load(gradient + at, mask=here, other=0)
             before = tl.load(last + at, mask=here & (mu > 0), other=0)
-            square = tl.sum(slope * slope) / ((end - begin) * width)
+            square = tl.sum(slope * slope) / (tl.load(sizes + r * G + g) * width)
             old = tl.load(moments + first_row)
             moment = tl.where(old == 0, square, square + MEMORY * (old - square))
             tl.store(moments + row + 0 * c, tl.zeros_like(tile) + moment, mask=here & (c == 0))

@@ -53,7 +53,7 @@ def _adapt_scale(state: State) -> tuple[Tensor, Tensor]:
 def _step_features(state: State, size: Tensor, restarted: Tensor, advance: Tensor, revert: Tensor) -> None:
     now, last, groups, o = state.now, state.last, state.groups, state.n_outputs
     gradient = torch.where(state.active.unsqueeze(-1), state.gradient.rows, 0.0)
-    average = groups.scatter(groups.mean(gradient.square().mean(-1)))
+    average = groups.scatter(groups.sum(gradient.square().mean(-1)) / state.sizes)
     moments = _update_average(state.moments.rows, average, advance.unsqueeze(-1) & state.active)
     alpha = size.unsqueeze(-1) / (groups.gather(moments).sqrt() + TINY)  # (R, G)
     ahead = _extrapolate(now.weights.rows, last.weights.rows, restarted[:, None, None])

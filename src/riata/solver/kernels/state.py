@@ -44,6 +44,7 @@ class State:
     is_matrix: Tensor  # (p,) 1 for the entries that gamma acts on
     n_outputs: int  # o: the first so many weights of a feature are its skip weights
     groups: Groups
+    sizes: Tensor  # (R, G) columns of each group
     gamma: float
     learning_rate: float
     adapts_scale: bool  # whether the scale follows the objective, or stays as it is
