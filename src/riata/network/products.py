@@ -15,15 +15,16 @@ _linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends
 
 def multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
     """Write left @ right, (R, n, m) @ (R, m, k), into ``out``; each matrix on the left has rows or columns without gaps."""
-    R, n, k = out.shape
-    m = left.shape[-1]
+    n, m = left.shape[1:]
+    k = right.shape[-1]
     if not (n * k * m >= _WORTH and _linear and out.dtype == torch.float32 and out.device.type == "cpu"):
         torch.bmm(left, right, out=out)
         return
     # oneDNN copies a transposed factor on the left; if the other factor and the result are smaller, these are transposed.
     flipped = left.stride(-1) != 1 and n * m > m * k + n * k
-    for a, b, result in zip(left, right, out, strict=True):
+    for r in range(len(out)):
+        a, b = left[r], right[r]
         if flipped:
-            result.copy_(_linear(b.mT, a, None, "none", [], "").mT)
+            out[r].copy_(_linear(b.mT, a, None, "none", [], "").mT)
         else:
-            result.copy_(_linear(a, b.contiguous().mT, None, "none", [], ""))
+            out[r].copy_(_linear(a, b.contiguous().mT, None, "none", [], ""))
