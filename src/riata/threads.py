@@ -18,9 +18,10 @@ from riata.network.stacked import Architecture
 
 __all__ = ["one_thread", "worth"]
 
-# Products of two numbers in one forward pass. With two threads on two quiet cores, an update took 1.04 times as long at 1.5e6,
-# 0.7 times at 1e7 to 2e7, and 0.6 times at 5e7 to 1e8; along a path features leave, and the number falls.
-_PAYING = 2e7
+# Products of two numbers in one forward pass. A thread that has to wait for a core is some 4 ms late after every operation: on
+# two cores of which another process used one, a fit of 6e7 took 20 s with two threads and 3.2 s with one, and one of 5e7
+# 251 and 28 s. From this number on an operation itself takes about as long; on quiet cores a second thread saves a third.
+_PAYING = 5e8
 
 
 def worth(n_rows: int, n_columns: int, network: Architecture) -> AbstractContextManager[None]:

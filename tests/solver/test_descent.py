@@ -134,3 +134,33 @@ def test_with_dropout_the_gradient_is_that_of_the_units_that_were_kept():
     (by_hand.square().sum() / 2).backward()
     for mine, exact in zip(gradient, leaf, strict=True):
         np.testing.assert_allclose(mine, exact.grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [7, 10, N_FIT])
+def test_mini_batches_from_a_seed_repeat_to_the_last_bit(validated, size):
+    ends = []
+    for _ in range(2):
+        descent = started(validated, batch_size=size, draw=torch.Generator().manual_seed(0))
+        descent.run(5)
+        ends.append(descent.state.now.weights)
+    for mine, theirs in zip(*ends, strict=True):
+        assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("size", [7, 10])
+def test_the_gradients_of_the_batches_of_an_iteration_have_the_mean_of_all_samples(validated, size):
+    """With steps of no length all batches meet the same weights."""
+    descent = started(validated, batch_size=size, draw=torch.Generator().manual_seed(0))
+    whole, mean = gradient_of(validated, descent.state.now.weights), [0.0, 0.0]
+
+    def add() -> None:
+        share = min(size, N_FIT - size * n_seen[0]) / N_FIT
+        n_seen[0] += 1
+        for i, part in enumerate(descent.state.gradient):
+            mean[i] = mean[i] + share * part
+
+    n_seen = [0]
+    descent._update = add
+    descent.run(1)
+    for mine, theirs in zip(mean, whole, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-14)

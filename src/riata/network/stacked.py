@@ -20,6 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from riata.network.products import multiply
+
 __all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "SparseWeights", "Weights", "linear", "uniform"]
 
 
@@ -89,7 +91,7 @@ class AnyPass:
     def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
         """Write the gradient of Σ output_gradient · output by all parameters into ``gradient``."""
         self.backward_upper(layers, gradient)
-        torch.bmm(of_replicas(X, layers.rows).mT, self.product_gradient, out=gradient.rows)
+        multiply(of_replicas(X, layers.rows).mT, self.product_gradient, gradient.rows)
 
     def backward_upper(self, layers: Any, gradient: Any) -> None:
         """Do the same for everything above the features' weights; the gradient by these is then Xᵀ ``product_gradient``."""
@@ -220,27 +222,25 @@ class Pass(AnyPass):
 
     def __init__(self, network: Network, n_replicas: int, n_samples: int, like: Tensor, *, learns: bool = True):
         super().__init__(network, n_replicas, n_samples, like, learns=learns)
-        upper = [like.new_empty(n_replicas, n_samples, size) for size in network.hidden_dims[1:]]
-        self._hidden = [self._first, *upper]  # activations; those of the first layer overwrite its part of the product
+        self._hidden = [like.new_empty(n_replicas, n_samples, size) for size in network.hidden_dims]  # activations
         self._kept: list[Tensor | None] = [None] * len(self._hidden)  # dropout factors: 0, or 1 / (1 - rate)
         upper = [like.new_empty(*self.product_gradient.shape[:2], size) for size in network.hidden_dims[1:]]
         self._hidden_gradients = [self._first_gradient, *upper]  # by each hidden layer before its activation
 
     def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas; see the base class."""
-        torch.bmm(of_replicas(X, layers.rows), layers.rows, out=self._product)
-        self._hidden[0].add_(layers.biases[0])
+        multiply(of_replicas(X, layers.rows), layers.rows, self._product)
         for i, h in enumerate(self._hidden):
             if i:
-                torch.baddbmm(layers.biases[i], self._hidden[i - 1], layers.matrices[i - 1], out=h)
-            h.relu_()
+                multiply(self._hidden[i - 1], layers.matrices[i - 1], h)
+            torch.add(h if i else self._first, layers.biases[i], out=h).relu_()
             self._kept[i] = None
             if dropout:
                 drawn = torch.rand(h.shape[1:], generator=draw, dtype=h.dtype, device=h.device)  # for all replicas
                 self._kept[i] = kept = drawn.ge_(dropout).div_(1 - dropout)
                 h.mul_(kept)
-        torch.baddbmm(self._skip, self._hidden[-1], layers.matrices[-1], out=self.output)
-        return self.output.add_(layers.biases[-1])
+        multiply(self._hidden[-1], layers.matrices[-1], self.output)
+        return self.output.add_(layers.biases[-1]).add_(self._skip)
 
     def backward_upper(self, layers: Layers, gradient: Layers) -> None:
         """Write the gradient by everything above the features' weights; see the base class."""
@@ -248,8 +248,8 @@ class Pass(AnyPass):
         torch.sum(above, -2, keepdim=True, out=gradient.biases[-1])
         for i in reversed(range(len(self._hidden))):
             h, below, kept = self._hidden[i], self._hidden_gradients[i], self._kept[i]
-            torch.bmm(h.mT, above, out=gradient.matrices[i])
-            torch.bmm(above, layers.matrices[i].mT, out=below)
+            multiply(h.mT, above, gradient.matrices[i])
+            multiply(above, layers.matrices[i].mT, below)
             torch.ops.aten.threshold_backward.grad_input(below, h, 0, grad_input=below)  # 0 also where dropout gave 0
             if kept is not None:
                 below.mul_(kept)

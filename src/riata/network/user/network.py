@@ -10,7 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from riata.network.stacked import AnyPass, Weights, linear, uniform
+from riata.network.products import multiply
+from riata.network.stacked import AnyPass, Weights, linear, of_replicas, uniform
 from riata.network.user.modules import GivenProduct, replace_module, seeded
 
 __all__ = ["UserNetwork", "UserPass"]
@@ -122,7 +123,7 @@ class UserPass(AnyPass):
     def forward(self, layers: Weights, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same samples; see the base class. Dropout is up to the module."""
         self._graphs = []
-        torch.bmm(X.expand(len(layers.rows), *X.shape), layers.rows, out=self._product)
+        multiply(of_replicas(X, layers.rows), layers.rows, self._product)
         drawn = draw if self._network.is_random else None
         with nullcontext() if drawn is None else seeded(_seed(drawn), X.device):
             for product, upper in zip(self._first, layers.upper, strict=True):

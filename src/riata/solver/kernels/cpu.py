@@ -27,166 +27,148 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(**_OPTIONS)(function)
 
 
+def _inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as a part of its caller: a function of its own would go through the compiler twice."""
+    inlined: Callable[..., Any] = numba.njit(inline="always", **_OPTIONS)(function)
+    return inlined
+
+
 class Update:
     """The update, bound to the buffers of one state."""
 
     def __init__(self, state: State):
         self.state = state
-        groups = state.groups
+        groups, dtype = state.groups, state.loss.dtype
         index = np.arange(state.active.shape[1]) if groups.index is None else groups.index.numpy()
         members = np.argsort(index, kind="stable")  # features, group by group
         starts = np.searchsorted(index[members], np.arange(groups.n_groups + 1))
-        buffers = [state.loss, state.last_objective, state.scale, state.restarted, state.live, state.active]
-        buffers += [state.lambdas, state.M, *state.gradient, *state.moments, state.is_matrix]
-        self._fixed = (*(buffer.numpy() for buffer in buffers), state.sizes.numpy(), members, starts)
-        iterates = [(i.weights.rows.numpy(), i.weights.upper.numpy(), i.norms.numpy()) for i in state.iterates]
-        self._iterates = [(*iterates[turn], *iterates[1 - turn]) for turn in (0, 1)]  # now and last, by turn
-        eps = ROUNDING * torch.finfo(state.loss.dtype).eps if state.adapts_scale else -1.0
-        tiny = torch.finfo(state.loss.dtype).tiny ** 0.5
-        self._settings = (
-            state.n_outputs,
-            np.array([state.gamma, state.learning_rate, eps, tiny], dtype=self._fixed[0].dtype),
+        rounding = ROUNDING * torch.finfo(dtype).eps if state.adapts_scale else -1.0
+        settings = torch.tensor(
+            [state.gamma, state.learning_rate, rounding, torch.finfo(dtype).tiny ** 0.5], dtype=dtype
         )
+        shared = (state.is_matrix.numpy(), members, starts, state.n_outputs, settings.numpy())
+        numbers = [state.loss, state.last_objective, state.scale, state.restarted, state.live, state.M]
+        vectors = [state.active, state.lambdas, state.sizes, *state.gradient, *state.moments]
+        iterates = [(i.weights.rows, i.weights.upper, i.norms) for i in state.iterates]
+
+        def arguments(r: int, turn: int) -> tuple[Any, ...]:
+            own = [*iterates[turn], *iterates[1 - turn], *vectors]
+            return (*(part[r].numpy() for part in own), *(part[r : r + 1].numpy() for part in numbers), *shared)
+
+        self._arguments = [[arguments(r, turn) for r in range(len(state.loss))] for turn in (0, 1)]
 
     def __call__(self) -> None:
         """Take one proximal gradient step in each live replica."""
-        _update(*self._iterates[self.state.turn], *self._fixed, *self._settings)
+        for replica in self._arguments[self.state.turn]:
+            if _update(*replica):
+                for now, last in zip(replica[:3], replica[3:6], strict=True):
+                    last[...] = now
         self.state.turn = 1 - self.state.turn
 
 
 @_compiled
 def _update(
     now_rows, now_upper, now_norms, last_rows, last_upper, last_norms,
-    loss, last_objective, scale, restarted, live, active, lambdas, M, grad_rows, grad_upper, m_rows, m_upper, is_matrix,
-    sizes, members, starts, o, settings,
+    active, lambdas, sizes, grad_rows, grad_upper, m_rows, m_upper, loss, last_objective, scale, restarted, live, M,
+    is_matrix, members, starts, o, settings,
 ):  # fmt: skip
-    for r in range(len(loss)):
-        mode = _adapt_scale(
-            r, now_upper, now_norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings
-        )
-        if mode == _HOLD:
-            for j in range(now_rows.shape[1]):
-                _copy(now_rows[r, j], last_rows[r, j])
-            _copy(now_upper[r], last_upper[r])
-            _copy(now_norms[r], last_norms[r])
-        if mode != _ADVANCE:
-            continue
-        restart = restarted[r]
-        restarted[r] = False
-        size = now_rows.dtype.type((1 - MOMENTUM) * settings[1] * scale[r])
+    """Take the step of one replica, whose numbers are arrays of length one; return whether it holds instead."""
+    mode = _adapt_scale(
+        now_upper, now_norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings
+    )
+    if mode == _ADVANCE:
+        restart = restarted[0]
+        restarted[0] = False
+        size = now_rows.dtype.type((1 - MOMENTUM) * settings[1] * scale[0])
         for g in range(len(starts) - 1):
-            features = members[starts[g] : starts[g + 1]]
-            if active[r, features[0]]:
-                alpha = _step_size(features, sizes[r, g], grad_rows[r], m_rows[r], size)
-                norm = _gradient_step(features, now_rows[r], last_rows[r], grad_rows[r], alpha, restart, o)
-                last_norms[r, g] = _prox(
-                    features, last_rows[r], norm, alpha * lambdas[r, g], M[r], now_norms[r, g], o, settings[3]
-                )
-        _step_upper(now_upper[r], last_upper[r], grad_upper[r], m_upper[r], is_matrix, size, restart, settings[0])
+            begin, end = starts[g], starts[g + 1]
+            if active[members[begin]]:
+                alpha = _step_size(members, begin, end, sizes[g], grad_rows, m_rows, size)
+                norm = _gradient_step(members, begin, end, now_rows, last_rows, grad_rows, alpha, restart, o)
+                excess = norm - alpha * lambdas[g]
+                beta = _root(members, begin, end, last_rows, excess, M[0], now_norms[g], o)
+                _project(members, begin, end, last_rows, norm, beta, M[0], o, settings[3])
+                last_norms[g] = beta
+        _step_upper(now_upper, last_upper, grad_upper, m_upper, is_matrix, size, restart, settings[0])
+    return mode == _HOLD
 
 
-@_compiled
-def _copy(source, target):
-    for i in range(len(source)):  # an assignment of arrays takes seconds to compile, for the text of its error
-        target[i] = source[i]
-
-
-@_compiled
-def _adapt_scale(r, upper, norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings):
-    """Adapt the size of the steps of one replica; return whether it advances, holds, or reverts."""
-    if not live[r]:
+@_inlined
+def _adapt_scale(upper, norms, loss, last_objective, scale, restarted, live, lambdas, is_matrix, settings):
+    """Adapt the size of the steps; return whether the replica advances, holds, or reverts."""
+    if not live[0]:
         return _HOLD
     rounding = settings[2]
     if rounding < 0:
         return _ADVANCE
     gamma = settings[0]
-    objective = loss[r]
-    for g in range(norms.shape[1]):
-        objective += lambdas[r, g] * norms[r, g]
+    objective = loss[0]
+    for g in range(len(norms)):
+        objective += lambdas[g] * norms[g]
     if gamma:
         total = loss.dtype.type(0)
-        for i in range(upper.shape[1]):
-            total += upper[r, i] * upper[r, i] * is_matrix[i]
+        for i in range(len(upper)):
+            total += upper[i] * upper[i] * is_matrix[i]
         objective += gamma * total
-    level = abs(last_objective[r])
-    rise = objective - last_objective[r]
+    level = abs(last_objective[0])
+    rise = objective - last_objective[0]
     if not rise <= rounding * level:
-        restarted[r] = True
+        restarted[0] = True
         if not rise <= MAX_RISE * level:
-            scale[r] *= SHRINK_REVERTED
+            scale[0] *= SHRINK_REVERTED
             return _REVERT
-        scale[r] *= SHRINK
+        scale[0] *= SHRINK
     else:
-        scale[r] *= GROW
-    last_objective[r] = objective
+        scale[0] *= GROW
+    last_objective[0] = objective
     return _ADVANCE
 
 
-@_compiled
-def _step_size(features, n_columns, grad, moments, size):
+@_inlined
+def _step_size(members, begin, end, n_columns, grad, moments, size):
     """Update the average squared gradient of one group, and return its step size."""
     dtype = grad.dtype.type
     w = grad.shape[1]
     total = dtype(0)
-    for j in features:
+    for i in range(begin, end):
         for c in range(w):
-            total += grad[j, c] * grad[j, c]
+            total += grad[members[i], c] * grad[members[i], c]
     average = total / (n_columns * dtype(w))
-    moment = moments[features[0]]
+    moment = moments[members[begin]]
     moment = average if moment == 0 else average + dtype(MEMORY) * (moment - average)
-    for j in features:
-        moments[j] = moment
+    for i in range(begin, end):
+        moments[members[i]] = moment
     return size / (np.sqrt(moment) + dtype(TINY))
 
 
-@_compiled
-def _gradient_step(features, now, last, grad, alpha, restart, o):
+@_inlined
+def _gradient_step(members, begin, end, now, last, grad, alpha, restart, o):
     """Overwrite the last weights of one group with those after a gradient step; return the norm of its skip weights."""
     dtype = now.dtype.type
     squares = dtype(0)
-    for j in features:
-        if restart:  # the last iterate may hold anything
-            for c in range(now.shape[1]):
-                last[j, c] = now[j, c] - alpha * grad[j, c]
-        else:
-            for c in range(now.shape[1]):
-                last[j, c] = now[j, c] + dtype(MOMENTUM) * (now[j, c] - last[j, c]) - alpha * grad[j, c]
+    for i in range(begin, end):
+        j = members[i]
+        for c in range(now.shape[1]):
+            before = now[j, c] if restart else last[j, c]  # the last iterate may hold anything
+            last[j, c] = now[j, c] + dtype(MOMENTUM) * (now[j, c] - before) - alpha * grad[j, c]
         for c in range(o):
             squares += last[j, c] * last[j, c]
-    return abs(last[features[0], 0]) if o * len(features) == 1 else np.sqrt(squares)
+    return abs(last[members[begin], 0]) if o * (end - begin) == 1 else np.sqrt(squares)
 
 
-@_compiled
-def _prox(features, weights, norm, threshold, M, guess, o, tiny):
-    """Apply the operator to the weights of one group, in place; return the norm β of its skip weights."""
-    dtype = weights.dtype.type
-    beta = _root(features, weights, norm - threshold, M, guess, o)
-    vanished = norm < tiny and beta > norm
-    factor = dtype(0) if vanished or norm == 0 else beta / norm
-    bound = M * beta
-    for j in features:
-        for c in range(o):
-            weights[j, c] *= factor
-        for c in range(o, weights.shape[1]):
-            weights[j, c] = min(max(weights[j, c], -bound), bound)
-    if vanished:
-        weights[features[0], 0] = beta
-    return beta
-
-
-@_compiled
-def _root(features, weights, excess, M, guess, o):
-    """Find β by Newton's method from a guess, as :func:`riata.prox.prox_rows` does."""
+@_inlined
+def _root(members, begin, end, weights, excess, M, guess, o):
+    """Find the norm β of the skip weights by Newton's method from a guess, as :func:`riata.prox.prox_rows` does."""
     dtype = weights.dtype.type
     w = weights.shape[1]
     beta = guess
     last_count = dtype(-1)
-    for step in range(w * len(features) + 2):
+    for step in range(w * (end - begin) + 2):
         bound = M * beta
         total, count = dtype(0), dtype(0)
-        for j in features:
+        for i in range(begin, end):
             for c in range(o, w):
-                over = abs(weights[j, c]) - bound
+                over = abs(weights[members[i], c]) - bound
                 total += max(over, dtype(0))
                 count += dtype(1) if over > 0 else dtype(0)
         new = beta + (excess - beta + M * total) / (dtype(1) + M * M * count)
@@ -197,7 +179,24 @@ def _root(features, weights, excess, M, guess, o):
     return beta
 
 
-@_compiled
+@_inlined
+def _project(members, begin, end, weights, norm, beta, M, o, tiny):
+    """Give the skip weights of one group the norm β, and its first weights the bound M β, in place."""
+    dtype = weights.dtype.type
+    vanished = norm < tiny and beta > norm
+    factor = dtype(0) if vanished or norm == 0 else beta / norm
+    bound = M * beta
+    for i in range(begin, end):
+        j = members[i]
+        for c in range(o):
+            weights[j, c] *= factor
+        for c in range(o, weights.shape[1]):
+            weights[j, c] = min(max(weights[j, c], -bound), bound)
+    if vanished:
+        weights[members[begin], 0] = beta
+
+
+@_inlined
 def _step_upper(now, last, grad, moments, is_matrix, size, restart, gamma):
     dtype = now.dtype.type
     decay = dtype(2) * gamma

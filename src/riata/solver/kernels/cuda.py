@@ -82,7 +82,8 @@ class Update:
             now.weights.upper, last.weights.upper, state.gradient.upper, state.moments.upper, state.is_matrix,
             self._settings, self._size, self._momentum, self._mode,
             d, p, self._outputs // self._align, self._hidden // self._align,
-            FEATURES=n_tiles > 0, ROWS=self._tile_rows, OUTPUTS=self._tile_outputs, HIDDEN=self._tile_hidden, ALIGN=self._align, BLOCK=block,
+            FEATURES=n_tiles > 0,
+            ROWS=self._tile_rows, OUTPUTS=self._tile_outputs, HIDDEN=self._tile_hidden, ALIGN=self._align, BLOCK=block,
             num_warps=self._warps, **self._limit,
         )  # fmt: skip
         if self._groups:
