@@ -102,7 +102,7 @@ def test_of_several_classes_the_one_that_changes_most_is_named_and_of_two_the_se
     assert (found["shape"], found["towards"]) in [("falls", "low"), ("rises", "top")]
     two = LogisticRegression().fit(X[["a", "b"]], np.where(X["a"] > 0.5, "yes", "no"))
     found = feature_effects(two, X[["a", "b"]], features=["a"]).iloc[0]
-    assert (found["shape"], found["towards"]) == ("rises", "yes") 
+    assert (found["shape"], found["towards"]) == ("rises", "yes")
     assert found["text"].startswith("probability of yes rises by 0.")
 
 

@@ -189,7 +189,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
         ]
-        ahead = run(folds.first, jobs, n_jobs=self.n_jobs, title="first paths", shown=bool(self.verbose))
+        ahead = run(folds.first, jobs, n_jobs=self.n_jobs, title="paths on all samples", shown=bool(self.verbose))
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 
     def _results(

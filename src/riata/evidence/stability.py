@@ -144,7 +144,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
             for i, half in enumerate(samples, 1)
         ]
-        found = run(_importances, jobs, n_jobs=self.n_jobs, title="halves", shown=bool(self.verbose))
+        found = run(_importances, jobs, n_jobs=self.n_jobs, title="half-samples", shown=bool(self.verbose))
         self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
         return self
 

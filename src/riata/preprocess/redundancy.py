@@ -50,7 +50,9 @@ def alternatives(
     for j in np.flatnonzero(~selected):
         basis, spectrum, _ = np.linalg.svd(Z[:, columns[j]], full_matrices=False)
         basis = basis[:, spectrum > _ROUNDING * spectrum.max(initial=0)]
-        share = np.bincount(of, np.square(basis.T @ wanted).sum(axis=0), len(chosen)) / np.where(total > 0, total, np.inf)
+        share = np.bincount(of, np.square(basis.T @ wanted).sum(axis=0), len(chosen)) / np.where(
+            total > 0, total, np.inf
+        )
         explained[:, j] = _adjusted(share, len(Z), basis.shape[1])
     rows = []
     for i, found in zip(chosen, explained, strict=True):
