@@ -91,9 +91,9 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
         label = f"{_features(point.n_selected)}\nλ = {float(f'{point.lambda_:.2g}'):g}"
         _mark(ax, point.n_selected, _loss(point, validated), f"{label}\nafter the refit" if refitted else label)
     ax.set_xlabel("number of features")
-    loss = f"{'validation' if validated else 'training'} loss{' before the refit' if refitted else ''}"
-    error = f"{'\n' if refitted else ' '}(± 1 standard error)" if validated else ""
-    ax.set_ylabel(f"{loss}{error}")
+    before = " before the refit" if refitted else ""
+    error = ("\n" if refitted else " ") + "(± 1 standard error)"
+    ax.set_ylabel(f"validation loss{before}{error}" if validated else f"training loss{before}")
     return clean(ax)
 
 
