@@ -227,7 +227,7 @@ def test_names_are_text_everywhere(open_file, written, kind):
         assert name in chips(page) and name in names_in_table(page)
         assert name in page.locator(".answer").inner_text()
         assert page.locator("#effects h3", has_text=name).count() == 1
-        assert page.locator("#charts svg text", has_text=name[:15]).count() >= 1
+        assert page.locator("#weights svg text", has_text=name[:15]).count() >= 1
     page.get_by_label("Search").fill("<script>")
     assert names_in_table(page) == [SCRIPT]
     with page.expect_download() as download:
