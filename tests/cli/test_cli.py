@@ -158,7 +158,7 @@ def test_only_features_of_the_first_page_are_printed():
     assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text and "0.50 ± 0.10" in text
 
 
-def test_a_loss_rise_whose_interval_includes_zero_is_marked():
+def test_a_loss_rise_whose_interval_is_not_above_zero_is_marked():
     rise = {"loss_rise": [0.5, 0.01], "loss_rise_low": [0.4, -0.01], "loss_rise_high": [0.6, 0.03]}
     frame = pd.DataFrame({"name": ["size", "noise"], "importance": 1.0, "effect": "rises by 1", **rise})
     console = Console(width=80, file=io.StringIO())

@@ -20,7 +20,7 @@ from riata.losses import AbsoluteError, Quantile
 
 _PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
 _LOSS = {"classification": "log loss", "regression": "squared error", "survival": "negative log partial likelihood"}
-_UNCLEAR = "°"  # marks a loss rise whose interval includes zero
+_UNCLEAR = "°"  # marks a loss rise whose interval is not above zero
 _BASELINE = {"classification": "most frequent class", "regression": "mean of the target", "survival": "equal risks"}
 
 
@@ -91,9 +91,9 @@ def feature_table(features: pd.DataFrame, n_features: int, *, same_class: bool =
     return printed
 
 
-def _is_unclear(row: dict[str, Any]) -> bool:
-    """Return whether the interval of the loss rise includes zero."""
-    return bool(row["loss_rise_low"] <= 0 <= row["loss_rise_high"])
+def _is_unclear(row: Any) -> bool:
+    """Return whether the interval of the loss rise is not above zero."""
+    return bool(row["loss_rise_low"] <= 0)
 
 
 def _show_features(console: Console, result: Result) -> None:
@@ -107,9 +107,7 @@ def _show_features(console: Console, result: Result) -> None:
     print_text(console, " importance: the penalty λ at which the column is dropped from the model")
     print_text(console, f" loss rise: of the held-out {loss_of(result)}, if the column is permuted (± 95 %)")
     if any(_is_unclear(row) for row in features.head(SHOWN).to_dict("records")):
-        print_text(
-            console, f" {_UNCLEAR} the interval includes 0: these rows do not show that the model needs the column"
-        )
+        print_text(console, f" {_UNCLEAR} not clearly above 0: these rows do not show that the model needs the column")
     print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column;")
     print_text(console, " of a category, at the two levels that differ most from the average\n")
 

@@ -46,7 +46,7 @@ def _how_good(summary: dict[str, Any]) -> str:
 
 
 def interval(name: str, score: float, error: float, n: int) -> tuple[float, float]:
-    """Return a 95 % interval of a score of n samples: Wilson's for an accuracy, which is a share, else ±1.96 standard errors."""
+    """Return a 95 % interval of a score: Wilson's for an accuracy, a share of n samples, else ±1.96 standard errors."""
     if name != "accuracy":
         return score - _Z * error, min(score + _Z * error, _HIGHEST.get(name, math.inf))
     weight = _Z**2 / n

@@ -326,6 +326,9 @@ function pixelCards() {
   return [card("Selected pixels", mask, el("p", {}, "Bright: in the model at the slider.")), card("Order of importance", ranks, el("p", {}, "Brighter is more important."))];
 }
 
+const twoClasses = data.kind === "classes" && data.truth.classes.length === 2;
+const predictionName = twoClasses ? `probability of ${data.truth.classes[1]}` : data.prediction_name;
+
 // ---- the features at the slider -------------------------------------------------------------------------------------
 
 const rank = new Map(features.index.map((j, i) => [j, i]));
@@ -368,7 +371,7 @@ function pathTable() {
 // ---- the table of features ------------------------------------------------------------------------------------------
 
 const LABELS = {
-  name: "feature", kind: "kind", importance: "importance", smallest_model: "smallest model with it", loss_rise: "loss rise without it",
+  name: "feature", kind: "kind", importance: "importance", smallest_model: "enters at", loss_rise: "loss rise without it",
   effect: "effect", frequency: "stability", statistic: "knockoffs",
 };
 const PAGE = 25, PRINTED = 1000; // rows
@@ -401,13 +404,21 @@ function cell(name, i) {
   const value = features[name][i];
   if (name === "loss_rise") {
     const low = features.loss_rise_low[i], high = features.loss_rise_high[i];
-    if (value === null || high === null) return brief(value);
-    return plusMinus(value, (high - low) / 2) + (low <= 0 && high >= 0 ? " °" : "");
+    if (value === null) return "";
+    return high === null ? brief(value) : plusMinus(value, (high - low) / 2) + (low <= 0 ? " °" : "");
   }
+  if (name === "effect") return value === null ? "" : ofTwoClasses(value).replace(", against the average", "");
   if (name === "frequency") return value === null ? "" : `${brief(100 * value)} %${features.stable[i] ? ", stable" : ""}`;
   if (name === "statistic") return value === null ? "" : `${brief(value)}${features.knockoff[i] ? ", selected" : ""}`;
   if (name === "smallest_model") return value ? counted(value, "feature") : "never";
   return typeof value === "number" ? brief(value) : value === null ? "" : bdi(value);
+}
+
+// Of two classes, all effects are on the probability of one, which the hint names.
+function ofTwoClasses(effect) {
+  if (!twoClasses) return effect;
+  const name = data.truth.classes[1], prefix = [name, `\u2068${name}\u2069`].map(n => `probability of ${n} `).find(p => effect.startsWith(p));
+  return prefix ? effect.slice(prefix.length) : effect;
 }
 
 const NUMBERS = new Set(["importance", "loss_rise", "frequency", "statistic", "smallest_model"]);
@@ -455,9 +466,9 @@ function tableSection() {
   for (const [event, size] of [["beforeprint", PRINTED], ["afterprint", PAGE]]) addEventListener(event, () => { table.size = size; drawTable(); });
   if (!features.selected.some(Boolean)) byId("which").value = "all";
   const hints = ["Importance: the penalty λ at which the feature is dropped from the model; features outside the model have none.",
-    "Smallest model with it: on the path.",
-    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals; ° marks those that include 0, where the samples do not show that the model needs the feature.`,
-    `Effect: on the mean ${data.prediction_name}, over the middle 90 % of the column; for a category, at the two levels that differ most from the average.`];
+    "Enters at: the size of the smallest model on the path that has it.",
+    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals; ° marks those not clearly above 0: these samples do not show that the model needs the feature.`,
+    `Effect: on the mean ${predictionName}, over the middle 90 % of the column; of a category, at the two levels that differ most from the average.`];
   if (data.stability) hints.push(`Stability: the share of ${data.stability.n_resamples} half-samples in which it is among the top ${data.stability.n_taken}.`);
   if (data.knockoffs) hints.push(`Knockoffs: by how much it is more important than its knockoff; selected at a false discovery rate of ${data.knockoffs.fdr}.`);
   byId("table-hint").textContent = hints.join(" ");
@@ -510,10 +521,10 @@ function levelEffect(chart, effect) {
   values.forEach((value, i) => {
     const y = 4 + i * row;
     chart.append(svg("text", { x: left - 6, y: y + row / 2 + 4, "text-anchor": "end" }, cut(effect.values[i], 16)),
-      svg("rect", { class: "fill", x: Math.min(x(0), x(value)), y: y + 2, width: Math.max(1, Math.abs(x(value) - x(0))), height: Math.max(2, row - 4), rx: 2 }),
-      svg("text", { x: Math.max(x(0), x(value)) + 4, y: y + row / 2 + 4 }, brief(value, 2)));
+      svg("rect", { class: "fill", x: Math.min(x(0), x(value)), y: y + 2, width: Math.max(1, Math.abs(x(value) - x(0))), height: Math.max(2, row - 4), rx: 2 }));
   });
-  chart.append(svg("line", { class: "mark", x1: x(effect.average), x2: x(effect.average), y1: 2, y2: 6 + n * row }));
+  chart.append(svg("line", { class: "chance", x1: x(effect.average), x2: x(effect.average), y1: 2, y2: 6 + n * row }));
+  values.forEach((value, i) => chart.append(svg("text", { class: "halo", x: Math.max(x(0), x(value)) + 4, y: 8 + (i + 0.5) * row }, brief(value, 2))));
 }
 
 function effectCard(effect) {
@@ -525,7 +536,7 @@ function effectCard(effect) {
   parts.push(el("p", {}, effect.text));
   if (!effect.ordered && effect.values.length < effect.n_levels) {
     const among = effect.n_compared < effect.n_levels ? ` among the ${effect.n_compared} most common` : "";
-    parts.push(el("p", {}, `${effect.values.length} of ${counted(effect.n_levels, "level")}: those that differ most from the average${among}.`));
+    parts.push(el("p", {}, `Shown are ${effect.values.length} of the ${counted(effect.n_levels, "level")} in these samples, those that differ most from the average${among}.`));
   }
   const others = data.alternatives && data.alternatives[name];
   if (others && others.length) parts.push(el("p", {}, "Similar, not in the model: ", others.slice(0, 3).flatMap(([other, r2], i) => [i ? ", " : "", bdi(other), ` (r² ${brief(r2, 2)})`])));
@@ -536,8 +547,7 @@ function effectSection() {
   const n = features.selected.filter(Boolean).length;
   if (!n) { byId("effects").hidden = true; return; }
   byId("effect-cards").append(...data.effects.map(effectCard));
-  const what = data.kind === "classes" && data.truth.classes.length === 2 ? `probability of ${data.truth.classes[1]}` : data.prediction_name;
-  const hints = [`Mean ${what} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
+  const hints = [`Mean ${predictionName} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
   if (data.effects.some(effect => !effect.ordered)) hints.push("Dashed: the average over samples.");
   if (data.alternatives) hints.push("Similar: r² is the share of the feature's variance that the other one explains; with a large one the model might as well have used that.");
   if (data.effects.length < n) hints.push(`Shown are the ${data.effects.length} most important of ${n} features.`);
