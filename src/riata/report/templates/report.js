@@ -405,7 +405,7 @@ function cell(name, i) {
   if (name === "loss_rise") {
     const low = features.loss_rise_low[i], high = features.loss_rise_high[i];
     if (value === null) return "";
-    return high === null ? brief(value) : plusMinus(value, (high - low) / 2) + (low <= 0 ? " °" : "");
+    return high === null ? brief(value) : [plusMinus(value, (high - low) / 2), el("span", { class: low <= 0 ? null : "blank" }, " °")];
   }
   if (name === "effect") return value === null ? "" : ofTwoClasses(value).replace(", against the average", "");
   if (name === "frequency") return value === null ? "" : `${brief(100 * value)} %${features.stable[i] ? ", stable" : ""}`;
