@@ -32,6 +32,7 @@ class PathProgress:
             disable=not shown,
         )
         self._task: TaskID | None = None
+        self._n_points = 0
 
     def __enter__(self) -> PathProgress:
         self._bar.start()
@@ -42,6 +43,7 @@ class PathProgress:
         """Show one more point."""
         if self._task is None:
             return
+        self._n_points += 1
         loss = point.loss if math.isnan(point.val_loss) else point.val_loss
         done = self._span - math.log1p(point.n_selected) + math.log1p(self._until)
         text = f"λ {point.lambda_:9.3g}   {point.n_selected:5d} features   loss {loss:7.4f}"
@@ -53,6 +55,10 @@ class PathProgress:
             self._bar.update(self._task, description=f"training   {passes:5d} passes   error {error:7.4f}")
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._task is not None and self._n_points and error is None:  # the last point is not the result
+            self._bar.update(
+                self._task, completed=max(self._span, 1e-9), description=f"path of {self._n_points} points"
+            )
         self._bar.stop()
 
 

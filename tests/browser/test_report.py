@@ -97,6 +97,35 @@ def test_the_mouse_moves_along_the_path(page):
     check_point(page, point_at_slider(page))
 
 
+def test_the_horizontal_axis_of_the_path_is_to_scale(open_file, written):
+    page = open_file(written("classes"))
+    counts = [point["n"] for point in data_of(page)["points"]]
+    places = [float(dot.get_attribute("cx")) for dot in page.locator("#charts svg").first.locator(".dot").all()]
+    steps = np.diff(places) / np.diff(counts)
+    assert len(places) == len(counts) and np.allclose(steps, steps[0])
+
+
+def test_features_outside_the_model_have_no_importance_and_no_loss_rise(page):
+    page.get_by_label("Show", exact=True).select_option("all")
+    page.locator("#table th button[data-column=importance]").click()
+    page.get_by_role("button", name="Next").click()
+    rows = page.locator("#table tbody tr").all()
+    assert rows and {row.locator("td.number").first.inner_text() for row in rows} == {""}
+    assert "–" not in page.locator("#table tbody").inner_text()
+
+
+def test_linear_weights_are_folded_away(page):
+    assert not page.locator("#weights svg").is_visible()
+    page.get_by_text("Linear weights of the network").click()
+    assert page.locator("#weights svg").is_visible()
+
+
+def test_what_was_done_with_columns_can_be_read(page):
+    page.locator("#columns summary").click()
+    names = page.locator("#columns tbody th").all_inner_texts()
+    assert names == [row[0] for row in data_of(page)["columns"]] and len(names) == data_of(page)["n_columns"]
+
+
 def test_the_slider_can_show_lambda(page):
     page.get_by_label("by λ").check()
     page.locator("#slider").focus()
@@ -199,7 +228,7 @@ def test_nothing_stands_in_the_way_of_readers(open_file, demo, written, kind, sc
     from axe_playwright_python.sync_playwright import Axe
 
     page = open_file(demo / "report.html" if kind == "demo" else written(kind), color_scheme=scheme)
-    page.locator("details").first.evaluate("node => { node.open = true }")
+    page.evaluate("document.querySelectorAll('details').forEach(node => { node.open = true })")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert len(found.response["passes"]) > 10
@@ -227,7 +256,7 @@ def test_names_are_text_everywhere(open_file, written, kind):
         assert name in chips(page) and name in names_in_table(page)
         assert name in page.locator(".answer").inner_text()
         assert page.locator("#effects h3", has_text=name).count() == 1
-        assert page.locator("#charts svg text", has_text=name[:15]).count() >= 1
+        assert page.locator("#weights svg text", has_text=name[:15]).count() >= 1
     page.get_by_label("Search").fill("<script>")
     assert names_in_table(page) == [SCRIPT]
     with page.expect_download() as download:

@@ -84,7 +84,8 @@ def test_a_text_column_is_one_feature_and_the_most_important_comes_first(mixed_r
     )
     by_name = chosen.set_index("name")
     assert by_name.loc["size", "shape"] == "rises" and (chosen["towards"] == "yes").all()
-    assert by_name.loc["city", "effect"].startswith("Rome +")
+    assert by_name.loc["city", "effect"].startswith("probability of yes +")
+    assert " for Rome, " in by_name.loc["city", "effect"]
 
 
 def test_the_command_line_is_the_library(mixed_run):
@@ -133,7 +134,14 @@ def test_selected_features_beat_the_baseline_and_all_scores_are_there(mixed_run)
 
 def test_the_result_is_printed_with_the_place_of_the_files(mixed_run):
     out, result = mixed_run
-    for text in ("size", "Rome +", "probability of yes", "balanced accuracy", "most frequent class", str(out)):
+    for text in (
+        "size",
+        " for Rome",
+        "probability of yes",
+        "balanced accuracy",
+        "without features (most frequent class)",
+        str(out),
+    ):
         assert text in result.stdout
     assert "task: classification, as 'y' is text with 2 distinct values" in result.stderr
 
@@ -147,7 +155,27 @@ def test_only_features_of_the_first_page_are_printed():
     console = Console(width=80, file=io.StringIO())
     console.print(printed)
     text = console.file.getvalue()
-    assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text and "0.5 ± 0.1" in text
+    assert "[red]x14" in text and "[red]x15" not in text and "and 5 more" in text and "0.50 ± 0.10" in text
+
+
+def test_a_loss_rise_whose_interval_is_not_above_zero_is_marked():
+    rise = {"loss_rise": [0.5, 0.01], "loss_rise_low": [0.4, -0.01], "loss_rise_high": [0.6, 0.03]}
+    frame = pd.DataFrame({"name": ["size", "noise"], "importance": 1.0, "effect": "rises by 1", **rise})
+    console = Console(width=80, file=io.StringIO())
+    console.print(printing.feature_table(frame, 30))
+    marked = [line for line in console.file.getvalue().splitlines() if "°" in line]
+    assert len(marked) == 1 and "noise" in marked[0] and "0.010 ± 0.020 °" in marked[0]
+
+
+def test_footnotes_explain_every_number_of_the_printed_table(mixed_run):
+    _, result = mixed_run
+    for text in (
+        " importance: the penalty λ at which",
+        " loss rise: of the held-out log loss",
+        " effect: on the mean probability",
+    ):
+        assert text in result.stdout
+    assert "not tested" not in result.stdout and "\n\n\n" not in result.stdout
 
 
 def test_the_same_seed_gives_the_same_files_and_parquet_the_same_as_csv(mixed_run, tmp_path):

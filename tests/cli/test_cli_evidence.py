@@ -139,8 +139,8 @@ def test_printed_results_are_narrow_and_labelled(everything):
         "no more often than by chance",
     ):
         assert text in result.stdout
-    assert "come from 3-fold cross-validation." in result.stdout
-    assert "stability and knockoffs does not change them" in result.stdout
+    assert "The features of the model are selected by 3-fold cross-validation, and its scores" in result.stdout
+    assert "are those of the held-out rows: the evidence from stability and knockoffs changes neither." in result.stdout
     tables = [line for line in lines if line.startswith(" ")]
     assert max(map(len, tables)) <= 80
 
@@ -185,7 +185,7 @@ def test_without_options_there_is_nothing_but_the_path(tmp_path):
     assert sorted(os.listdir(tmp_path / "out")) == FILES
     summary = summary_of(tmp_path / "out")
     assert [summary[name] for name in ("cv", "stability", "knockoffs")] == [None, None, None]
-    assert "squared error" in result.stdout and " come from " not in result.stdout
+    assert "squared error" in result.stdout and " are selected by " not in result.stdout
 
 
 def test_folds_select_at_most_k_features(tmp_path):
@@ -197,7 +197,7 @@ def test_folds_select_at_most_k_features(tmp_path):
     counts = pd.read_csv(tmp_path / "out" / "cv.csv")["n_selected"]
     assert abs(summary["cv"]["n_selected"] - 1) == pytest.approx((counts - 1).abs().min())
     assert "Cross-validated R² of 2 folds: " in result.stdout
-    assert " come from " not in result.stdout
+    assert " are selected by " not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_evidence_does_not_change_the_selection_of_the_path(tmp_path, options, a
     result = select(file, tmp_path / "out", *options)
     assert result.exit_code == 0, result.stderr
     assert sorted(os.listdir(tmp_path / "out")) == sorted(FILES + added)
-    assert f"come from {how}." in result.stdout
+    assert f"are selected by {how}, and its scores\nare those of the held-out rows" in result.stdout
     plain = [option for option in options if option in ("--k", "2")]
     assert select(file, tmp_path / "plain", *plain).exit_code == 0
     for name in ("path.csv", "path.png"):

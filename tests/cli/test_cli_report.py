@@ -98,9 +98,10 @@ def test_the_model_file_predicts_as_the_model_and_tells_of_the_run(run):
 def test_a_weird_name_is_text_in_the_report(run):
     out, _, frame, _ = run
     text = (out / "report.html").read_text("utf-8")
-    assert WEIRD not in text and "alert(1)" not in re.sub(
-        r'<script type="application/json".*?</script>', "", text, flags=re.S
-    )
+    assert WEIRD not in text
+    assert ("&lt;script&gt;alert(1)&lt;/script&gt;" in text) == (WEIRD in frame)  # in the table of columns
+    without = text.replace("&lt;script&gt;alert(1)&lt;/script&gt;", "")
+    assert "alert(1)" not in re.sub(r'<script type="application/json".*?</script>', "", without, flags=re.S)
     assert (WEIRD in summary_of(out / "report.html")["names"]) == (WEIRD in frame)
 
 
@@ -149,3 +150,23 @@ def test_images_are_shown_as_images_with_their_constant_pixels(tmp_path, monkeyp
     refused = riata_cli(*shared, "--image", "2x4")
     assert refused.exit_code != 0 and "needs 8 features, one for each pixel; the table has 6" in refused.stderr
     assert "--image must be rows and columns" in riata_cli(*shared, "--image", "big").stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_report_says_what_happened_to_columns_and_what_selectors_noted(tmp_path):
+    frame = numbers().assign(site="A1", who=[f"p{i}" for i in range(len(numbers()))])
+    frame.loc[[2, 5, 9], "c"] = -999
+    shared = ("--target", "y", "--hidden", 4, "--out", tmp_path / "out", "--fdr", 0.3)
+    result = riata_cli("select", saved(frame, tmp_path), *shared)
+    assert result.exit_code == 0, result.stderr
+    shown = summary_of(tmp_path / "out" / "report.html")
+    columns = {name: (kind, use) for name, kind, _, use in shown["columns"]}
+    assert columns["site"][0] == "constant" and columns["who"][1].startswith("left out")
+    assert shown["n_columns"] == len(columns) == frame.shape[1] - 1
+    assert any(note.startswith("'c': 3 cells are -999") for note in shown["notes"])
+    noted = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["knockoffs"]["notes"]
+    assert [note for note in shown["notes"] if note.startswith("knockoffs: ")] == [
+        f"knockoffs: {note}" for note in noted
+    ]
+    text = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "Columns of the file" in text and "every cell is &#39;A1&#39;" in text

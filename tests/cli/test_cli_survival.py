@@ -118,7 +118,7 @@ def test_the_summary_counts_events_and_the_notes_say_what_they_are(plain):
 def test_an_effect_is_on_the_logarithm_of_the_hazard(plain):
     chosen = pd.read_csv(plain[0] / "selected.csv").set_index("name")
     assert chosen.loc["dose", "shape"] == "rises"
-    assert chosen.loc["town", "effect"].startswith("Rome +")
+    assert chosen.loc["town", "effect"].startswith("+1") and " for Rome, " in chosen.loc["town", "effect"]
 
 
 def test_the_loss_rise_is_the_permutation_importance_of_the_library(plain):

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 import torch
+from rich.progress import Progress
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -941,12 +942,19 @@ def test_one_column_is_enough(Estimator):
 # Watching and interrupting.
 
 
-def test_a_progress_bar_shows_lambda_and_features_on_standard_error(capsys):
+def test_a_progress_bar_shows_lambda_and_features_on_standard_error(capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr(Progress, "update", lambda self, task, **change: shown.append(change["description"]))
     model = quick(LassoNetRegressor, verbose=1, n_iters=(30, 5), select="best")
+    last = model.path_[-1]
+    assert any(f"λ {last.lambda_:9.3g}" in text and f"{last.n_selected} features" in text for text in shown)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_line_that_stays_does_not_read_as_a_result(capsys):
+    quick(LassoNetRegressor, verbose=1, n_iters=(30, 5), select="best")
     out, err = capsys.readouterr()
-    assert out == ""
-    assert f"{model.path_[-1].n_selected} features" in err
-    assert f"λ {model.path_[-1].lambda_:9.3g}" in err
+    assert out == "" and "path of " in err and "features" not in err and "loss" not in err
 
 
 def test_a_quiet_model_writes_nothing(capsys):

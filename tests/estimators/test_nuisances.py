@@ -164,6 +164,18 @@ def test_redundant_features_come_before_noise_and_are_named_as_alternatives(rng)
     assert others["r2"][0] == pytest.approx(np.corrcoef(X[:, 0], X[:, 1])[0, 1] ** 2, abs=0.1)
 
 
+def test_chance_makes_no_alternatives_whatever_the_number_of_levels(rng):
+    """Thirty random levels explain a tenth of the variance of any column of 300 samples, and a quarter of that of 120."""
+    for n in (120, 300):
+        x = rng.normal(size=n)
+        columns = {"x": x, "doctor": rng.integers(0, 30, n).astype(str), "weak": x + 2.5 * rng.normal(size=n)}
+        columns["close"] = pd.cut(x, 30, labels=False).astype(str)
+        model = LassoNetRegressor(n_features_to_select=1, random_state=0).fit(pd.DataFrame(columns), x)
+        found = model.alternatives_
+        assert set(found["feature"]) | set(found["alternative"]) == {"x", "close"}
+        assert found["r2"][0] > 0.7  # of a column cut into pieces, from the pieces
+
+
 def test_after_the_selected_feature_come_those_that_add_to_it_then_copies_and_nonlinear_effects_then_noise(rng):
     """The copy of a strong feature explains more by itself than an independent weak one, but nothing beside its original."""
     n = 2000

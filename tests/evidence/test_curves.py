@@ -85,7 +85,8 @@ def test_the_levels_that_differ_most_are_named_with_their_difference_from_the_av
     found = described(lambda table: table["town"].map({"Rome": 0.0, "Oslo": 0.0, "Lima": 5.0}) + table["a"], X, "town")
     share = (X["town"] == "Lima").mean()
     assert found["shape"] == "levels" and found["size"] == pytest.approx(5)
-    assert found["text"].startswith(f"Lima +{5 * (1 - share):.2g}, ")
+    change = f"+{5 * (1 - share):.2g} for Lima, −{5 * share:.2g} for "
+    assert found["text"].startswith(change) and found["text"].endswith(", against the average")
 
 
 def test_dates_have_curves_over_time(X):
@@ -101,7 +102,45 @@ def test_of_several_classes_the_one_that_changes_most_is_named_and_of_two_the_se
     assert (found["shape"], found["towards"]) in [("falls", "low"), ("rises", "top")]
     two = LogisticRegression().fit(X[["a", "b"]], np.where(X["a"] > 0.5, "yes", "no"))
     found = feature_effects(two, X[["a", "b"]], features=["a"]).iloc[0]
-    assert (found["shape"], found["towards"]) == ("rises", "yes") and found["text"].endswith("towards yes")
+    assert (found["shape"], found["towards"]) == ("rises", "yes")
+    assert found["text"].startswith("probability of yes rises by 0.")
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda table: 10 * (table["a"] > 0.5), "rises by 10"),
+        (lambda table: 2.0 * (abs(table["a"] - 0.5) < 0.2), "rises then falls by 2"),
+        (lambda table: 3.0 * ((5 * table["a"]).astype(int) % 2), "goes up and down by 3"),
+        (lambda table: 0 * table["a"] + 3, "does not change"),
+        (lambda table: np.where(table["a"] > 0.5, 1.0, -1.0) * np.where(np.arange(300) % 2, 2, -2),
+         "depends on other features, by 4 for one sample"),
+    ],
+)  # fmt: skip
+def test_an_effect_in_words_is_a_sentence_about_the_mean_prediction(X, function, text):
+    assert described(function, X, "a")["text"] == text
+
+
+def test_several_targets_are_named_without_a_probability(X):
+    target = feature_effects(Known(lambda t: np.stack([t["b"], 0 * t["b"], -9 * t["a"]], axis=1)).fit(X, None), X)
+    assert target["text"][0].startswith("target 3 falls by 8.")
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "text"),
+    [
+        (0.1643, 0.06312, "0.164 ± 0.063"),
+        (-0.000713, 0.0182, "-0.001 ± 0.018"),
+        (-0.0001, 0.0182, "0.000 ± 0.018"),
+        (12345.6, 234.5, "12,346 ± 234"),
+        (1.0, 0.0999, "1.00 ± 0.10"),
+        (0.5, 0.0, "0.5 ± 0"),
+        (0.5, np.nan, "0.5"),
+        (2e-9, 1e-9, "2e-09 ± 1e-09"),
+    ],
+)
+def test_a_number_has_as_many_decimals_as_its_margin_of_two_digits(value, margin, text):
+    assert curves.with_margin(value, margin) == text
 
 
 def test_directions_do_not_depend_on_units_weights_of_the_linear_part_or_the_kind_of_table(rng):
@@ -124,7 +163,8 @@ def test_columns_given_as_categorical_features_have_levels(rng):
     y = np.where((codes["code"] == 2) ^ (rng.random(200) < 0.05), "yes", "no")
     model = LassoNetClassifier(categorical_features=["code"], random_state=0).fit(codes, y)
     found = feature_effects(model, codes, features=["code"]).iloc[0]
-    assert found["shape"] == "levels" and found["text"].startswith("2 +")
+    assert found["shape"] == "levels" and found["text"].startswith("probability of yes +0.")
+    assert " for 2, " in found["text"]
 
 
 def test_a_column_without_any_value_has_a_flat_curve():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -61,6 +62,11 @@ def fits() -> Fits:
     )
 
 
+def dense(model: Any) -> Any:
+    """The model with all of its features."""
+    return copy.copy(model).load(model.path_[0])
+
+
 Draw = Callable[[Fits, Axes | None], Axes]
 PAIRS: dict[str, tuple[Draw, Draw]] = {
     "Path.plot": (
@@ -82,9 +88,9 @@ PAIRS: dict[str, tuple[Draw, Draw]] = {
         lambda f, ax: f.regressor.path_.plot_coefficients(names=list(f.X), at=f.regressor.lambda_, top=4, ax=ax),
     ),
     "plot_importance": (
-        lambda f, ax: f.regressor.plot_importance(top=5, ax=ax),
+        lambda f, ax: dense(f.regressor).plot_importance(top=5, ax=ax),
         lambda f, ax: plot.importance(
-            f.regressor.feature_importances_, f.regressor.selected_, names=list(f.X), top=5, ax=ax
+            dense(f.regressor).feature_importances_, np.ones(10, dtype=bool), names=list(f.X), top=5, ax=ax
         ),
     ),
     "plot_cv": (lambda f, ax: f.cv.plot_cv(ax=ax), lambda f, ax: plot.cv(f.cv, ax=ax)),
@@ -163,8 +169,10 @@ def test_survival_figures_are_those_of_survival_models():
 
 
 def test_names_are_those_of_fit_and_shown_as_they_are(fits):
-    ax = fits.regressor.plot_importance()
+    ax = dense(fits.regressor).plot_importance()
     assert {label.get_text() for label in ax.get_yticklabels()} == set(fits.X)
     ax.figure.draw_without_rendering()
     plain = LassoNetRegressor(n_features_to_select=2, **QUICK).fit(fits.X.to_numpy(), fits.y)
-    assert {label.get_text() for label in plain.plot_importance().get_yticklabels()} == {f"x{j}" for j in range(10)}
+    assert {label.get_text() for label in dense(plain).plot_importance().get_yticklabels()} == {
+        f"x{j}" for j in range(10)
+    }

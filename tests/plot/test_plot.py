@@ -89,15 +89,31 @@ def test_labels_stay_inside_the_figure_wherever_the_point_is(counts):
         assert all(float(t).is_integer() for t in shown)
 
 
-def test_bars_are_the_most_important_features_in_order_with_the_selected_in_colour():
+def test_bars_are_the_most_important_features_in_order():
     importances = np.array([0.1, 0.9, 0.5, 0.7])
-    ax = plot.importance(importances, [False, True, False, True], names=["a", "b", "c", "d" * 60], top=3)
+    ax = plot.importance(importances, names=["a", "b", "c", "d" * 60], top=3)
     assert [bar.get_width() for bar in ax.patches] == [0.9, 0.7, 0.5]
-    assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, GREY]
+    assert [to_hex(bar.get_facecolor()) for bar in ax.patches] == [BLUE, BLUE, BLUE]
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[0] == "b"
     assert names[1] == "d" * 27 + "…"
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is on top
+
+
+def test_the_axis_says_that_the_line_is_before_the_refit_where_the_marked_point_is_after_it():
+    path = a_path([5, 3, 0])
+    assert plot.path(path, path[1]).get_ylabel() == "validation loss (± 1 standard error)"
+    ax = plot.path(path, a_path([3])[0])
+    assert ax.get_ylabel() == "validation loss before the refit\n(± 1 standard error)"
+    assert "after the refit" in "".join(text.get_text() for text in ax.texts)
+
+
+def test_features_that_are_not_selected_have_no_bar():
+    ax = plot.importance([0.1, 0.9, 0.5, 0.7], [False, True, False, True], names=list("abcd"))
+    assert [bar.get_width() for bar in ax.patches] == [0.9, 0.7]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "d"]
+    empty = plot.importance([0.1, 0.9], [False, False])
+    assert not empty.patches and [text.get_text() for text in empty.texts] == ["no feature is selected"]
 
 
 def test_given_axes_are_drawn_on_and_returned():
@@ -108,7 +124,7 @@ def test_given_axes_are_drawn_on_and_returned():
 
 
 def test_a_bar_too_short_to_be_visible_makes_the_axis_logarithmic():
-    ax = plot.importance([300.0, 0.1, 0.0], [True, False, False])
+    ax = plot.importance([300.0, 0.1, 0.0])
     assert ax.get_xscale() == "log"
     assert 0 < ax.get_xlim()[0] < 0.1
 

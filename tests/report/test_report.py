@@ -19,6 +19,8 @@ import riata
 from riata import KnockoffSelector, LassoNetClassifier, LassoNetRegressor, StabilitySelector, Training
 from riata.evidence import permutation_importance
 from riata.report import Report
+from riata.report.answer import interval
+from riata.report.text import isolated
 from riata.survival.groups import of_equal_size
 from riata.survival.kaplan_meier import kaplan_meier
 from tests.report.tables import ARABIC, KINDS, SCRIPT, case, report, table
@@ -118,7 +120,8 @@ def test_the_table_has_importances_and_what_is_lost_without_each_feature(kind):
     order = columns["index"]
     assert sorted(order) == list(range(model.n_features_in_))
     assert columns["selected"] == model.selected_[order].tolist()
-    np.testing.assert_allclose(columns["importance"], model.feature_importances_[order])
+    shown = np.array(columns["importance"], dtype=float)
+    np.testing.assert_allclose(shown, np.where(model.selected_, model.feature_importances_, np.nan)[order])
     lost = permutation_importance(model, X, y, n_repeats=20, random_state=0).set_index("feature")["importance"]
     for name, is_in, value in zip(columns["name"], columns["selected"], columns["loss_rise"], strict=True):
         assert (value is not None) == is_in
@@ -166,7 +169,8 @@ def test_the_answer_names_the_features_and_the_score():
     assert f"uses {model.n_selected_} of 6 features to predict state" in which or "all 6 features" in which
     assert SCRIPT in which and ARABIC in which
     assert (
-        f"accuracy is {model.score(X, y):.3f}" in how_good and "how stable the selection is was not tested" in how_good
+        f"accuracy is {model.score(X, y):.3f}" in how_good
+        and "whether other samples would give the same features was not tested" in how_good
     )
 
 
@@ -289,3 +293,48 @@ def test_columns_of_arrays_are_called_by_their_positions():
     summary = report("array").summary
     assert summary["names"] == [f"x{j}" for j in range(6)]
     assert set(summary["alternatives"]) <= set(summary["names"])
+
+
+def test_a_knockoff_selection_of_nothing_says_how_few_can_never_be_selected():
+    X, signal, _ = table()
+    estimator = LassoNetRegressor((4,), random_state=0)
+    with pytest.warns(UserWarning, match="nothing is selected"):
+        knockoffs = KnockoffSelector(estimator, fdr=0.2, random_state=0).fit(X[:200], signal[:200])
+    summary = estimator.fit(X[:200], signal[:200]).report(X[200:], signal[200:], knockoffs=knockoffs).summary
+    assert "knockoffs select no feature at all at a false discovery rate of 0.2" in summary["answer"][1]
+    assert "at which fewer than 5 cannot be selected" in summary["answer"][1]
+
+
+def test_the_interval_of_an_accuracy_is_that_of_a_share():
+    low, high = interval("accuracy", 1.0, 0.0, 20)
+    assert (low, high) == pytest.approx((1 / (1 + 1.96**2 / 20), 1.0))  # Wilson's, where all are right
+    for right in (3, 50, 97):  # its ends are the shares whose normal interval just holds the accuracy
+        for end in interval("accuracy", right / 100, 0.0, 100):
+            assert abs(right / 100 - end) == pytest.approx(1.96 * np.sqrt(end * (1 - end) / 100))
+    assert interval("R²", 0.5, 0.1, 20) == pytest.approx((0.304, 0.696))
+    assert interval("R²", 0.9, 0.1, 20)[1] == 1
+
+
+def test_of_many_levels_those_that_differ_most_are_drawn_and_the_others_counted(rng):
+    town = rng.integers(0, 30, 3000)
+    y = np.where(town == 29, 4.0, np.where(town == 28, -4.0, 0.0)) + 0.1 * rng.normal(size=3000)
+    X = pd.DataFrame({"town": [f"town {t}" for t in town], "x": rng.normal(size=3000)})
+    model = LassoNetRegressor((6,), random_state=0).fit(X[:2000], y[:2000])
+    (effect,) = [each for each in model.report(X[2000:], y[2000:]).summary["effects"] if not each["ordered"]]
+    assert {"town 29", "town 28"} <= set(effect["values"]) and len(effect["values"]) == 12
+    assert (effect["n_compared"], effect["n_levels"]) == (30, 30)
+    assert all(name in effect["values"] for name in re.findall(r"for (town \d+)", effect["text"]))
+    levels = dict(zip(effect["values"], effect["prediction"][0], strict=True))
+    assert min(levels.values()) < effect["average"] < max(levels.values())
+
+
+def test_names_from_right_to_left_are_isolated_in_sentences_and_others_are_as_they_are():
+    which = report("two classes").summary["answer"][0]
+    assert f"\u2068{ARABIC}\u2069" in which and SCRIPT in which and which.count("\u2068") == 1
+    assert isolated("size") == "size" and isolated("أنثى") == "\u2068أنثى\u2069"
+
+
+@pytest.mark.parametrize("kind", ["classes", "categories"])
+def test_effects_say_of_which_prediction(kind):
+    texts = [effect["text"] for effect in report(kind).summary["effects"]]
+    assert [text.startswith("probability of ") for text in texts] == [kind == "classes"] * len(texts)

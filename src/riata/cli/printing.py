@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pandas as pd
@@ -15,11 +14,13 @@ from riata.cli.evidence import Evidence, Selection
 from riata.cli.options import Job
 from riata.cli.output import SHOWN, mention_rest, number_table, print_text
 from riata.cli.results import Result
-from riata.evidence.curves import brief
+from riata.evidence.curves import brief, with_margin
+from riata.evidence.knockoffs import fewest
 from riata.losses import AbsoluteError, Quantile
 
 _PREDICTED = {"classification": "probability", "regression": "prediction", "survival": "log hazard"}
 _LOSS = {"classification": "log loss", "regression": "squared error", "survival": "negative log partial likelihood"}
+_UNCLEAR = "°"  # marks a loss rise whose interval is not above zero
 _BASELINE = {"classification": "most frequent class", "regression": "mean of the target", "survival": "equal risks"}
 
 
@@ -52,7 +53,9 @@ def show_knockoffs(console: Console, found: Selection, used: set[str]) -> None:
     fdr = found.selector.fdr
     title = f"Knockoffs: {len(found.selected)} of {len(found.frame)} columns"
     if not len(found.selected):
-        print_text(console, f"{title} at a false discovery rate of {fdr:g}\n")
+        print_text(
+            console, f"{title} at a false discovery rate of {fdr:g}: fewer than {fewest(fdr)} cannot be selected\n"
+        )
         return
     _show_columns(console, title, found, "statistic", used)
     print_text(console, f"These are selected at a false discovery rate of {fdr:g}: on average, at most {100 * fdr:g} %")
@@ -66,9 +69,12 @@ def show_selection_rule(job: Job, found: Evidence) -> None:
         path = "the validation loss along the path" if job.k is None else f"--k {job.k} along the path"
         folds = f"{job.cv}-fold cross-validation" + ("" if job.k is None else f" and --k {job.k}")
         print_text(
-            job.console, f"The selected features and their scores come from {path if job.cv is None else folds}."
+            job.console,
+            f"The features of the model are selected by {path if job.cv is None else folds}, and its scores",
         )
-        print_text(job.console, f"The evidence from {' and '.join(names)} does not change them.\n")
+        print_text(
+            job.console, f"are those of the held-out rows: the evidence from {' and '.join(names)} changes neither.\n"
+        )
 
 
 def feature_table(features: pd.DataFrame, n_features: int, *, same_class: bool = False) -> RichTable:
@@ -77,11 +83,17 @@ def feature_table(features: pd.DataFrame, n_features: int, *, same_class: bool =
     printed.add_column("effect")
     for row in features.head(SHOWN).to_dict("records"):
         margin = (row["loss_rise_high"] - row["loss_rise_low"]) / 2
-        rise = brief(row["loss_rise"], 2) + ("" if math.isnan(margin) else f" ± {brief(margin, 2)}")
-        effect = row["effect"].removesuffix(f", towards {row['towards']}") if same_class else row["effect"]
+        rise = with_margin(row["loss_rise"], margin) + (f" {_UNCLEAR}" if _is_unclear(row) else "  ")
+        effect = row["effect"].removesuffix(", against the average")
+        effect = effect.removeprefix(f"probability of {row['towards']} ") if same_class else effect
         printed.add_row(Text(row["name"]), brief(row["importance"], 3), rise, Text(effect))
     mention_rest(printed, len(features), "selected.csv")
     return printed
+
+
+def _is_unclear(row: Any) -> bool:
+    """Return whether the interval of the loss rise is not above zero."""
+    return bool(row["loss_rise_low"] <= 0)
 
 
 def _show_features(console: Console, result: Result) -> None:
@@ -91,9 +103,13 @@ def _show_features(console: Console, result: Result) -> None:
         return
     two = table.task == "classification" and len(model.classes_) == 2
     predicted = f"probability of {model.classes_[1]}" if two else _PREDICTED[table.task]
-    console.print("", feature_table(features, table.X.shape[1], same_class=two), sep="\n")
+    console.print(feature_table(features, table.X.shape[1], same_class=two))
+    print_text(console, " importance: the penalty λ at which the column is dropped from the model")
     print_text(console, f" loss rise: of the held-out {loss_of(result)}, if the column is permuted (± 95 %)")
-    print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column\n")
+    if any(_is_unclear(row) for row in features.head(SHOWN).to_dict("records")):
+        print_text(console, f" {_UNCLEAR} not clearly above 0: these rows do not show that the model needs the column")
+    print_text(console, f" effect: on the mean {predicted}, over the middle 90 % of the column;")
+    print_text(console, " of a category, at the two levels that differ most from the average\n")
 
 
 def loss_of(result: Result) -> str:
@@ -112,11 +128,8 @@ def _no_feature(result: Result) -> str:
 
 
 def _show_interactions(console: Console, model: Any) -> None:
-    """Print the five strongest interactions; or why pairs were not tested."""
+    """Print the five strongest interactions."""
     found = model.interactions_
-    _, _, untested = model.screening_.partition(": ")
-    if untested:
-        print_text(console, f"Pairs of features were not tested:\n{untested}.\n")
     if not len(found):
         return
     printed = number_table("Interactions associated with the target", "features", ["statistic", "corrected p"])
@@ -132,7 +145,7 @@ def _show_scores(console: Console, result: Result) -> None:
     labels = {
         "selected": f"selected features ({len(result.features)})",
         "all": f"all features ({result.table.X.shape[1]})",
-        "baseline": _baseline(result),
+        "baseline": f"without features ({_baseline(result)})",
     }
     printed = number_table(f"Scores on {len(result.held_out)} held-out rows", "", names)
     for name, row in result.scores.items():
@@ -155,7 +168,7 @@ def _baseline(result: Result) -> str:
 
 
 def _show_cross_validation(console: Console, model: Any, n_folds: int) -> None:
-    score = f"{model.cv_score_:.4g} ± {model.cv_score_se_:.2g} (standard error)"
+    score = f"{with_margin(model.cv_score_, model.cv_score_se_)} (standard error)"
     mean = round(model.cv_n_selected_, 1)
     size = "1 feature" if mean == 1 else f"{mean:g} features"
     print_text(console, f"Cross-validated {model.cv_score_name} of {n_folds} folds: {score}")

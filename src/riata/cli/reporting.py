@@ -15,10 +15,12 @@ from riata.cli.options import Job
 from riata.cli.output import make_folder, print_text, reporting_errors, write
 from riata.cli.recipe import command_line, python_lines
 from riata.cli.results import Result
-from riata.files import TableError
+from riata.files import Column, Table, TableError
 from riata.report import About, Report, summarise
 
 __all__ = ["report", "report_file"]
+
+_COLUMNS, _NOTES = 60, 10  # columns, and notes on single columns, of a report
 
 
 def report(
@@ -82,16 +84,36 @@ def report_file(result: Result, found: Evidence) -> bytes:
     about = About(
         title=_title(result),
         target=table.target if table.survival is None else f"survival times ({table.target})",
-        notes=result.notes,
+        notes=(*result.notes, *_column_notes(table), *_selector_notes(found)),
         code=python_lines(result.origin, model, k=k, seed=job.seed, report=options, selectors=selectors),
         command=result.origin.command,
         facts=_facts(result),
         kinds=tuple(kinds[name] for name in table.X.columns),
+        columns=tuple((column.name, column.kind, column.holds, column.use) for column in _listed_columns(table)),
+        n_columns=len(table.columns),
     )
     X, y = table.X.iloc[result.held_out], table.y_of(result.held_out)
     with Console(stderr=True, quiet=job.quiet).status("report"), job.noting_warnings():
         summary = summarise(model, X, y, about=about, n_jobs=job.n_jobs, **shared, **selectors)
         return Report(summary).to_html().encode()
+
+
+def _listed_columns(table: Table) -> list[Column]:
+    """Return all columns; of many, the first that are no plain features."""
+    columns = list(table.columns)
+    return columns if len(columns) <= _COLUMNS else [column for column in columns if column.has_remarks][:_COLUMNS]
+
+
+def _column_notes(table: Table) -> list[str]:
+    """Return what to check in single columns."""
+    notes = [f"{column.name!r}: {column.remark}" for column in table.columns if column.remark]
+    more = len(notes) - _NOTES
+    return notes if more <= 0 else [*notes[:_NOTES], f"and {more} more such columns: see columns.csv"]
+
+
+def _selector_notes(found: Evidence) -> list[str]:
+    selections = {name: selection for name, selection in vars(found).items() if selection is not None}
+    return [f"{name}: {note}" for name, selection in selections.items() for note in selection.notes]
 
 
 def _title(result: Result) -> str:

@@ -176,10 +176,11 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     @property
     def alternatives_(self) -> pd.DataFrame:
-        """For each selected feature the dropped ones that could replace it, the best first.
+        """For each selected feature the dropped ones that are most like it, the most similar first.
 
-        ``r2`` is the share of the feature's variance that a regression on the other one explains; those below 0.1 are left out.
-        It needs the training samples, which a pickled model does not hold.
+        ``r2`` is the share of the feature's variance that a regression on the other one explains, adjusted for the number of
+        its inputs, such as the levels of a category; those below 0.25 are left out. It needs the training samples, which a
+        pickled model does not hold.
         """
         check_is_fitted(self, "point_")
         solved = self._solved

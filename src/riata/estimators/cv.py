@@ -188,7 +188,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
         jobs = [
             Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
         ]
-        ahead = self._run(folds.first, jobs, "first paths")
+        ahead = self._run(folds.first, jobs, "paths on all samples")
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 
     def _run(self, work: Any, jobs: Sequence[Job], title: str) -> list[Any]:

@@ -143,7 +143,7 @@ selected_ : bool array of shape (n_features,)
     point_ : Point
         The selected point.
     alternatives_ : DataFrame
-        For each selected feature the dropped ones that could replace it, with the share of its variance they explain.
+        For each selected feature the dropped ones that are most like it, with the share of its variance they explain.
     interactions_ : DataFrame
         Pairs (in narrow tables also triples) of features that are associated with the target together, with corrected p-values.
     screening_ : str

@@ -64,7 +64,7 @@ class PathPlots:
         return axes
 
     def plot_importance(self: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
-        """Draw the most important features as bars, those in the model in colour.
+        """Draw the most important features of the model as bars: λ at which each leaves the path.
 
         Parameters
         ----------

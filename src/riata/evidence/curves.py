@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,16 @@ __all__ = [
     "described",
     "effect_curve",
     "feature_effects",
+    "from_average",
     "grid",
     "has_order",
     "levels",
+    "main_output",
     "output_names",
     "position",
     "predicted",
     "subsample",
+    "with_margin",
     "with_value",
 ]
 
@@ -183,7 +186,7 @@ def feature_effects(
         One row for each feature: ``feature``; ``shape``: rises, falls, "rises then falls", "falls then rises", varies (up and
         down more than once), levels (of a category), "depends on others" (the mean is flat, the curves of single samples are
         not) or flat; ``size``: range of the mean prediction, in its units, negative where it falls;
-        ``towards``: the class; ``text``: all of this in words.
+        ``towards``: the class; ``text``: all of this in words, for levels how much they differ from the average over samples.
 
     Examples
     --------
@@ -294,19 +297,50 @@ def brief(value: float, digits: int = 2) -> str:
     return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
-def described(curve: Curve) -> tuple[str, str, float, str, str]:
-    """Return the feature, the shape and the size of its curve, the output that changes most, and all of these in words."""
-    two = len(curve.outputs) == 2 and curve.outputs != ["target 1", "target 2"]
-    k = 1 if two else int(np.ptp(curve.prediction, axis=0).argmax())
+def with_margin(value: float, margin: float) -> str:
+    """Return a number and its margin, of two digits, with as many decimals as the margin; alone if there is no margin."""
+    if not np.isfinite(margin) or not np.isfinite(value):
+        return brief(value, 3)
+    if not 1e-4 <= margin < 1e6:
+        return f"{brief(value, 3)} ± {brief(margin)}"
+    decimals = max(0, 1 - int(f"{margin:.1e}".partition("e")[2]))
+    return f"{round(value, decimals) + 0.0:,.{decimals}f} ± {margin:,.{decimals}f}"  # + 0.0, as there is no −0
+
+
+def described(curve: Curve, named: Callable[[str], str] = str) -> tuple[str, str, float, str, str]:
+    """Return the feature, the shape and the size of its curve, the output that changes most, and all of these in words.
+
+    ``named`` returns the name of a level or a class as it is to stand in a sentence.
+    """
+    k = main_output(curve)
     line, towards = curve.prediction[:, k], curve.outputs[k]
     shape, size = _shape(line, curve.mean_range[k]) if curve.ordered else ("levels", float(np.ptp(line)))
-    if not curve.ordered:
-        text = _largest_differences(line, curve)
-    elif shape in ("rises", "falls"):
-        text = f"{shape} by {brief(abs(size))}"
-    else:
-        text = shape if shape == "flat" else f"{shape}, {brief(size)}"
-    return curve.feature, shape, size, towards, text + (f", towards {towards}" if towards else "")
+    text = _change(shape, size) if curve.ordered else _largest_differences(curve, k, named)
+    if towards:
+        text = f"{towards if _are_targets(curve.outputs) else f'probability of {named(towards)}'} {text}"
+    return curve.feature, shape, size, towards, text
+
+
+def main_output(curve: Curve) -> int:
+    """Return the output that is described: of two classes the second, of more outputs that which changes most."""
+    two_classes = len(curve.outputs) == 2 and not _are_targets(curve.outputs)
+    return 1 if two_classes else int(np.ptp(curve.prediction, axis=0).argmax())
+
+
+def _are_targets(outputs: Sequence[str]) -> bool:
+    """Return whether outputs are targets of a regression, which have no names, rather than classes."""
+    return list(outputs) == [f"target {i}" for i in range(1, len(outputs) + 1)]
+
+
+def _change(shape: str, size: float) -> str:
+    """Say how the mean prediction changes, and by how much."""
+    if shape == "flat":
+        return "does not change"
+    if shape == "depends on others":
+        return f"depends on other features, by {brief(size)} for one sample"
+    if shape == "varies":
+        return f"goes up and down by {brief(size)}"
+    return f"{shape} by {brief(abs(size))}"
 
 
 def _shape(line: Floats, mean_range: float) -> tuple[str, float]:
@@ -337,12 +371,19 @@ def _rises(line: Floats, reversal: float) -> bool:
     return bool((np.maximum.accumulate(line) - line).max() <= reversal)
 
 
-def _largest_differences(line: Floats, curve: Curve) -> str:
+def from_average(curve: Curve, k: int) -> Floats:
+    """Return by how much each level of a category differs from the average over samples, (m,)."""
+    line = curve.prediction[:, k]
+    difference: Floats = line - curve.shares @ line
+    return difference
+
+
+def _largest_differences(curve: Curve, k: int, named: Callable[[str], str]) -> str:
     """Name the two levels that differ most from the average over samples, with their differences."""
-    if not len(line):
-        return "flat"
-    difference = line - curve.shares @ line
+    difference = from_average(curve, k)
+    if not len(difference):
+        return "does not change"
     order = np.argsort(-np.abs(difference), kind="stable")[:2]
-    return ", ".join(
-        f"{curve.values[i]} {'+' if difference[i] >= 0 else '−'}{brief(abs(difference[i]))}" for i in order
-    )
+    changes = [f"{'+' if difference[i] >= 0 else '−'}{brief(abs(difference[i]))}" for i in order]
+    listed = [f"{change} for {named(str(curve.values[i]))}" for i, change in zip(order, changes, strict=True)]
+    return f"{', '.join(listed)}, against the average"

@@ -147,7 +147,12 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         ]
         together = beside(self.n_jobs, inner.on_gpu(self.estimator))
         found = run(
-            _importances, jobs, n_jobs=self.n_jobs, side_by_side=together, title="halves", shown=bool(self.verbose)
+            _importances,
+            jobs,
+            n_jobs=self.n_jobs,
+            side_by_side=together,
+            title="half-samples",
+            shown=bool(self.verbose),
         )
         self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
         return self

@@ -94,6 +94,8 @@ class Column:
         How it is used, and how to overrule that.
     invalid : Series
         Cells that cannot be read as its kind, by position; they are missing in ``values``.
+    remark : str
+        Of a feature, what a user should check: cells that were not read, or may stand for missing values.
     unit : str
         Of numbers, the unit behind them, which is ignored.
     day_first : bool, optional
@@ -106,6 +108,7 @@ class Column:
     holds: str
     use: str
     invalid: pd.Series
+    remark: str = ""
     unit: str = ""
     day_first: bool | None = None
 
@@ -127,7 +130,9 @@ def make_column(values: pd.Series, kind: str, holds: str, remark: str = "", inva
     if missing and holds and kind != "constant":
         holds += f", {missing:,} missing"
     use = "; ".join(filter(None, (uses.get(kind, "left out"), remark)))
-    return Column(str(values.name), kind, values, holds, use, values.iloc[:0] if invalid is None else invalid)
+    to_check = remark if kind in uses else ""
+    invalid = values.iloc[:0] if invalid is None else invalid
+    return Column(str(values.name), kind, values, holds, use, invalid, to_check)
 
 
 def nearly_all_valid(n: int, n_invalid: int, n_distinct: int) -> bool:

@@ -25,7 +25,7 @@ def importance(
     top: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the most important features as bars, the selected ones in colour.
+    """Draw the most important features as bars.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def importance(
         For example λ at which each feature leaves the path; or the table of :func:`riata.permutation_importance`, of which the
         intervals are drawn, too.
     selected : bool array-like of shape (d,), optional
-        Which are in the model. Without it all bars have the same colour.
+        Which are in the model: only these are drawn, as importances of a path merely order the others.
     names : sequence of str of length d, optional
         Names of the features; by default those of the table, or x0, x1 and so on.
     top : int
@@ -54,7 +54,7 @@ def importance(
     >>> model = LassoNetRegressor((10,), n_features_to_select=3, random_state=0).fit(X, y)
     >>> ax = plot.importance(model.feature_importances_, model.selected_, names=X.columns)
     >>> len(ax.patches)
-    10
+    3
     """
     ax = new_axes() if ax is None else ax
     intervals = None
@@ -66,9 +66,11 @@ def importance(
     labels = [f"x{j}" for j in range(len(lengths))] if names is None else [str(name) for name in names]
     if len(labels) != len(lengths):
         raise ValueError(f"names must hold one name for each of the {len(lengths)} features; got {len(labels)}")
-    order = np.argsort(-lengths, kind="stable")[:top]
-    shown = None if selected is None else np.asarray(selected, dtype=bool)[order]
-    _bars(ax, [labels[j] for j in order], lengths[order], shown)
+    order = np.argsort(-lengths, kind="stable")
+    if selected is not None:
+        order = order[np.asarray(selected, dtype=bool)[order]]
+    order = order[:top]
+    _bars(ax, [labels[j] for j in order], lengths[order])
     ax.set_xlabel("importance" if intervals is None else "rise of the loss without the feature")
     if intervals is None:
         _importance_axis(ax, lengths[order])
@@ -132,12 +134,16 @@ def stability(selector: Any, *, names: Sequence[str] | None = None, ax: Axes | N
     return ax
 
 
-def _bars(ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected: NDArray[np.bool_] | None) -> None:
+def _bars(
+    ax: Axes, names: Sequence[str], lengths: NDArray[np.float64], selected: NDArray[np.bool_] | None = None
+) -> None:
     """Draw bars from the top down, those of selected features in colour, with a legend."""
     colours = [BLUE if each else GREY for each in (selected if selected is not None else np.ones(len(names), bool))]
+    if not len(names):
+        ax.text(0.5, 0.5, "no feature is selected", transform=ax.transAxes, color=INK, ha="center", va="center")
     ax.barh(np.arange(len(names)), lengths, height=0.72, color=colours)
     ax.set_yticks(np.arange(len(names)), [shortened(name) for name in names], parse_math=False)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     clean(ax)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

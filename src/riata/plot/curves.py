@@ -76,6 +76,7 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
     points = list(path)
     if not points:
         raise ValueError("the path has no points")
+    refitted = point is not None and all(point is not other for other in points)
     ax = new_axes() if ax is None else ax
     validated = bool(np.isfinite([p.val_loss for p in points]).any())
     best = _best_per_count(points, validated)
@@ -88,10 +89,11 @@ def path(path: Iterable[PointLike], point: PointLike | None = None, *, ax: Axes 
     _count_axis(ax, int(counts.max()))
     if point is not None:
         label = f"{_features(point.n_selected)}\nλ = {float(f'{point.lambda_:.2g}'):g}"
-        refitted = all(point is not other for other in points)
-        _mark(ax, point.n_selected, _loss(point, validated), f"{label}\nrefitted" if refitted else label)
+        _mark(ax, point.n_selected, _loss(point, validated), f"{label}\nafter the refit" if refitted else label)
     ax.set_xlabel("number of features")
-    ax.set_ylabel("validation loss (± 1 standard error)" if validated else "training loss")
+    before = " before the refit" if refitted else ""
+    error = ("\n" if refitted else " ") + "(± 1 standard error)"
+    ax.set_ylabel(f"validation loss{before}{error}" if validated else f"training loss{before}")
     return clean(ax)
 
 

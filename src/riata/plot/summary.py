@@ -38,13 +38,13 @@ def summary_figure(model: Any, names: Sequence[str]) -> Figure:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LassoNetClassifier((5,), random_state=0).fit(X, y)
     >>> [ax.get_title("left") for ax in plot.summary_figure(model, X.columns).axes]
-    ['Loss along the path', 'Most important features']
+    ['Loss along the path', 'Selected features']
     """
     figure = Figure(figsize=(9, 4.2), layout=ConstrainedLayoutEngine(wspace=0.06))
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
     curves.path(model.path_, model.point_, ax=left)
     bars.importance(model.feature_importances_, model.selected_, names=names, ax=right)
-    for ax, title in ((left, "Loss along the path"), (right, "Most important features")):
+    for ax, title in ((left, "Loss along the path"), (right, "Selected features")):
         ax.set_title(title, pad=10, **_TITLE)
     return figure
 

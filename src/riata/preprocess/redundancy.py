@@ -16,13 +16,16 @@ _SAMPLES = 20_000  # that are enough for a regression
 _NONLINEAR = 0.03  # weight of the share of variance that bins of a feature explain
 _MOST = 5  # alternatives of one feature
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
-_LEAST = 0.1  # R² under which a feature stands in for nothing
+_LEAST = 0.25  # r² under which two columns are not similar: that of a correlation of a half
 
 
 def alternatives(
     inputs: Floats, embedding: Expansion, scale: Floats, selected: NDArray[np.bool_], names: NDArray[np.object_]
 ) -> pd.DataFrame:
-    """Return, for each selected feature, the others that predict it best.
+    """Return, for each selected feature, the others that predict it best, with an adjusted r² of at least 0.25.
+
+    The share of variance that a regression on the other feature explains grows with its number of inputs, k, whatever they
+    hold: 30 random levels explain a tenth of 300 samples. Therefore r² = 1 − (1 − R²) (n − 1) / (n − 1 − k), 0 by chance.
 
     Parameters
     ----------
@@ -47,13 +50,21 @@ def alternatives(
     for j in np.flatnonzero(~selected):
         basis, spectrum, _ = np.linalg.svd(Z[:, columns[j]], full_matrices=False)
         basis = basis[:, spectrum > _ROUNDING * spectrum.max(initial=0)]
-        explained[:, j] = np.bincount(of, np.square(basis.T @ wanted).sum(axis=0), len(chosen))
-    explained /= np.where(total > 0, total, np.inf)[:, None]
+        share = np.bincount(of, np.square(basis.T @ wanted).sum(axis=0), len(chosen)) / np.where(
+            total > 0, total, np.inf
+        )
+        explained[:, j] = _adjusted(share, len(Z), basis.shape[1])
     rows = []
     for i, found in zip(chosen, explained, strict=True):
         best = [j for j in np.argsort(-found, kind="stable")[:_MOST] if found[j] >= _LEAST]
         rows += [(names[i], names[j], float(found[j])) for j in best]
     return pd.DataFrame(rows, columns=["feature", "alternative", "r2"])
+
+
+def _adjusted(share: Floats, n: int, n_inputs: int) -> Floats:
+    """Return shares of variance less what inputs of noise would explain; 0 where there are as many inputs as samples."""
+    rest = n - 1 - n_inputs
+    return 1 - (1 - share) * (n - 1) / rest if rest > 0 else np.zeros_like(share)
 
 
 def contributions(

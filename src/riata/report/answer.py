@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from riata.evidence.curves import brief
+from riata.report.text import isolated, listed
 
-__all__ = ["answer", "listed"]
+__all__ = ["answer", "interval"]
 
-_NAMED = 8  # features in a sentence
-_HIGHEST = {"accuracy": 1.0, "concordance": 1.0, "R²": 1.0}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence, of more than eight the first seven and how many more there are."""
-    if not names:
-        return "none"
-    if len(names) > _NAMED:
-        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+_Z = 1.96  # standard deviations of a normal distribution, of which 95 % lie within
+_HIGHEST = {"concordance": 1.0, "R²": 1.0}
 
 
 def answer(summary: dict[str, Any]) -> list[str]:
@@ -31,7 +22,7 @@ def answer(summary: dict[str, Any]) -> list[str]:
 def _which(summary: dict[str, Any]) -> str:
     columns, n = summary["features"], summary["n_features"]
     names = [name for name, is_in in zip(columns["name"], columns["selected"], strict=True) if is_in]
-    target = f" to predict {summary['target']}" if summary["target"] else ""
+    target = f" to predict {isolated(summary['target'])}" if summary["target"] else ""
     if not names:
         return f"None of the {n:,} features was selected{target}: none clearly lowers the validation loss."
     if len(names) == n:
@@ -44,15 +35,24 @@ def _how_good(summary: dict[str, Any]) -> str:
     model = points[summary["at"]]
     beside = [
         f"{name} {_number(point['score'])}"
-        for name, point in (("with all features", points[-1]), ("without any", points[0]))
+        for name, point in (("with all features", points[-1]), ("without features", points[0]))
         if point is not model and point["n"] in (0, summary["n_features"])
     ]
     if model["score"] is not None and model["score_se"] is not None:
-        margin = 1.96 * model["score_se"]
-        low, high = model["score"] - margin, min(model["score"] + margin, _HIGHEST.get(score, math.inf))
+        low, high = interval(score, model["score"], model["score_se"], summary["n_held_out"])
         beside.insert(0, f"95 % interval {_number(low)} to {_number(high)}")
     inside = f" ({'; '.join(beside)})" if beside else ""
     return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{inside}; "
+
+
+def interval(name: str, score: float, error: float, n: int) -> tuple[float, float]:
+    """Return a 95 % interval of a score: Wilson's for an accuracy, a share of n samples, else ±1.96 standard errors."""
+    if name != "accuracy":
+        return score - _Z * error, min(score + _Z * error, _HIGHEST.get(name, math.inf))
+    weight = _Z**2 / n
+    middle = (score + weight / 2) / (1 + weight)
+    margin = _Z * math.sqrt(score * (1 - score) / n + weight / (4 * n)) / (1 + weight)
+    return middle - margin, middle + margin
 
 
 def _number(value: float | None) -> str:
@@ -75,7 +75,12 @@ def _how_sure(summary: dict[str, Any]) -> str:
         )
     if knockoffs is not None:
         common = sum(a and b for a, b in zip(columns["selected"], columns["knockoff"], strict=True))
-        found.append(f"{common} of the {n} are selected by knockoffs at a false discovery rate of {knockoffs['fdr']:g}")
+        rate = f"at a false discovery rate of {knockoffs['fdr']:g}"
+        found.append(
+            f"{common} of the {n} are selected by knockoffs {rate}"
+            if knockoffs["n_selected"]
+            else f"knockoffs select no feature at all {rate}, at which fewer than {knockoffs['fewest']} cannot be selected"
+        )
     if not found:
-        return "how stable the selection is was not tested."
+        return "whether other samples would give the same features was not tested."
     return "; ".join(found) + "."

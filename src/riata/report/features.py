@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from riata.evidence import permutation_importance
-from riata.evidence.curves import Curve, described, effect_curve
+from riata.evidence.curves import Curve, described, effect_curve, from_average, main_output
 from riata.report.numbers import each, exact, shorter
+from riata.report.text import isolated
 
 __all__ = ["alternatives", "effects", "feature_columns", "held_out_table", "names_of"]
 
@@ -43,7 +44,7 @@ def held_out_table(
     """
     names = np.array(names_of(model), dtype=object)
     order = ranked(model)
-    rows = [described(curve)[1:] for curve in curves]
+    rows = [described(curve, isolated)[1:] for curve in curves]
     frame = pd.DataFrame(rows, columns=["shape", "size", "towards", "effect"])
     frame = frame[["effect", "shape", "size", "towards"]]
     frame.insert(0, "importance", model.feature_importances_[order])
@@ -68,7 +69,7 @@ def curves_of(model: Any, X: Any, random_state: Any) -> list[Curve]:
 
 
 def feature_columns(model: Any, table: pd.DataFrame, further: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the columns of the table of all features, in the order of importance.
+    """Return the columns of the table of all features, in the order of importance, which those not selected have none of.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def feature_columns(model: Any, table: pd.DataFrame, further: dict[str, Any]) ->
         "index": order.tolist(),
         "name": [names[j] for j in order],
         "selected": model.selected_[order].tolist(),
-        "importance": [exact(importances[j]) for j in order],
+        "importance": [exact(importances[j]) if model.selected_[j] else None for j in order],
         "smallest_model": _smallest_models(model)[order].tolist(),
     }
     for column in table.columns.drop(["name", "importance"]):
@@ -113,20 +114,35 @@ def effects(model: Any, X: pd.DataFrame, curves: Sequence[Curve]) -> list[dict[s
     return [
         {
             "index": int(j),
-            "values": _values(curve),
             "ordered": curve.ordered,
-            "prediction": each(curve.prediction.T if curve.ordered else curve.prediction[:_LEVELS].T),
             "outputs": curve.outputs,
-            "text": described(curve)[-1],
-            **(_histogram(X.iloc[:, j]) if curve.ordered else {"shares": each(curve.shares[:_LEVELS])}),
+            "text": described(curve, isolated)[-1],
+            **(_line(curve, X.iloc[:, j]) if curve.ordered else _levels(curve, X.iloc[:, j])),
         }
         for j, curve in zip(ranked(model)[:_CURVES], curves, strict=False)
     ]
 
 
+def _line(curve: Curve, column: pd.Series) -> dict[str, Any]:
+    return {"values": _values(curve), "prediction": each(curve.prediction.T), **_histogram(column)}
+
+
+def _levels(curve: Curve, column: pd.Series) -> dict[str, Any]:
+    """Return the levels that are drawn, the most common first; of many those that differ most from the average."""
+    k = main_output(curve)
+    largest = np.argsort(-np.abs(from_average(curve, k)), kind="stable")[:_LEVELS]
+    kept = np.sort(largest)
+    return {
+        "values": [str(value) for value in curve.values[kept]],
+        "prediction": [each(curve.prediction[kept, k])],
+        "output": curve.outputs[k],
+        "average": shorter(curve.shares @ curve.prediction[:, k]),
+        "n_compared": len(curve.values),
+        "n_levels": int(column.nunique()),
+    }
+
+
 def _values(curve: Curve) -> list[Any]:
-    if not curve.ordered:
-        return [str(value) for value in curve.values[:_LEVELS]]
     if np.asarray(curve.values).dtype.kind == "M":
         return [str(np.datetime64(value, "D")) for value in curve.values]
     return each(curve.values)
@@ -149,7 +165,7 @@ def _histogram(column: pd.Series) -> dict[str, Any]:
 
 
 def alternatives(model: Any) -> dict[str, list[list[Any]]] | None:
-    """Return, for each selected feature, the dropped ones that could replace it and their r²; None where that is not known."""
+    """Return, for each selected feature, the dropped ones most like it and their r²; None where that is not known."""
     try:
         frame = model.alternatives_
     except AttributeError:  # a loaded model

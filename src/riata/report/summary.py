@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from riata.evidence.knockoffs import fewest
 from riata.preprocess import categories
 from riata.report import explorer, features, pairs
 from riata.report.answer import answer
@@ -54,7 +55,11 @@ class About:
     facts : tuple of pairs of str
         Further rows of the table of settings.
     kinds : tuple of str
-        What each column holds.
+        What each feature holds.
+    columns : tuple of tuples of str
+        Name, kind, contents and use of columns of the file, those that are no features too.
+    n_columns : int
+        Their number in the file, which may be larger.
     """
 
     title: str = ""
@@ -64,6 +69,8 @@ class About:
     command: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     kinds: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str, str, str], ...] = ()
+    n_columns: int = 0
 
 
 def summarise(
@@ -114,6 +121,8 @@ def summarise(
         "stability": None if stability is None else _stability(stability),
         "knockoffs": None if knockoffs is None else _knockoffs(knockoffs),
         "notes": list(about.notes),
+        "columns": [list(column) for column in about.columns],
+        "n_columns": about.n_columns,
         "code": about.code,
         "command": about.command,
         "settings": _settings(model, about),
@@ -173,7 +182,8 @@ def _stability(selector: Any) -> dict[str, Any]:
 
 
 def _knockoffs(selector: Any) -> dict[str, Any]:
-    return {"fdr": float(selector.fdr), "n_selected": int(selector.selected_.sum())}
+    fdr = float(selector.fdr)
+    return {"fdr": fdr, "n_selected": int(selector.selected_.sum()), "fewest": fewest(fdr)}
 
 
 def _cross_validation(model: Any) -> dict[str, Any] | None:

@@ -85,7 +85,10 @@ def obstacle(n_samples: float, n_outputs: int, p_values: Floats, device: str) ->
         return f"{len(p_values):,} features have too many pairs"
     clear, most = int(np.count_nonzero(p_values * len(p_values) < 1)), _most_features(n_samples)
     if clear > most:
-        return f"{clear:,} features show the target by themselves, and {n_samples:,.0f} samples tell at most {most} from pairs"
+        return (
+            f"{clear:,} features are associated with the target by themselves, and from {n_samples:,.0f} samples the effects "
+            f"of at most {most} can be removed before a test of pairs"
+        )
     return None
 
 

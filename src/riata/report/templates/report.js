@@ -34,7 +34,15 @@ function brief(value, digits = 3) {
   const text = size >= 1e-4 && size < 1e7 ? rounded.toLocaleString("en", { maximumFractionDigits: 10 }) : value.toExponential(digits - 1);
   return text.replace("-", "−");
 }
-const plusMinus = (value, error) => brief(value) + (error === null || error === undefined ? "" : ` ± ${brief(error, 2)}`);
+
+// A number and its margin, of two digits, with as many decimals as the margin.
+function plusMinus(value, margin) {
+  if (value === null || value === undefined || margin === null || margin === undefined) return brief(value);
+  if (margin < 1e-4 || margin >= 1e6) return `${brief(value)} ± ${brief(margin, 2)}`;
+  const decimals = Math.max(0, 1 - Number(margin.toExponential(1).split("e")[1]));
+  const fixed = v => (Number(v.toFixed(decimals)) + 0).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return `${fixed(value).replace("-", "−")} ± ${fixed(margin)}`;
+}
 const counted = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 const cut = (text, n) => { const signs = [...text]; return signs.length > n ? signs.slice(0, n - 1).join("") + "…" : text; };
 
@@ -107,14 +115,34 @@ function runs(values) { // positions of numbers without gaps between them
   return found;
 }
 
-// A quantity at every point of the path, with one standard error to either side, over equal steps of the slider.
+// The horizontal axis of a path: the number of features, above 40 on a scale of logarithms.
+const most = points[points.length - 1].n, long = most > 40;
+const place = n => (long ? Math.log1p(n) : n);
+const across = scale(place(points[0].n), place(most), LEFT + 8, W - RIGHT - 8);
+const positions = points.map(p => across(place(p.n)));
+
+function labelsOfPath() { // [position, text], far enough from each other
+  const numbers = long ? [1, 10, 100, 1000, 10000, 100000].flatMap(e => [e, 2 * e, 5 * e]) : ticks(points[0].n, most, 6).filter(Number.isInteger);
+  const all = state.byLambda
+    ? points.map((p, i) => [positions[i], brief(p.lambda, 2)])
+    : (long ? [0, ...numbers] : numbers).filter(n => n >= points[0].n && n <= most).map(n => [across(place(n)), n.toLocaleString("en")]);
+  const found = [];
+  let last = -Infinity;
+  for (const [x, text] of all) {
+    const half = 3.5 * text.length + 3;
+    if (x - half > last) { found.push([x, text]); last = x + half; }
+  }
+  return found;
+}
+
+// A quantity at every point of the path, with one standard error to either side.
 function pathChart(title, label, value, error, hint) {
   const values = points.map(p => p[value]), errors = points.map(p => p[error] || 0);
   const known = values.flatMap((v, i) => (v === null ? [] : [v - errors[i], v + errors[i]]));
   if (!known.length) return null;
   const chart = frame();
   const y = yAxis(chart, ...rounded(Math.min(...known), Math.max(...known)), label);
-  const x = scale(0, Math.max(points.length - 1, 1), LEFT + 8, W - RIGHT - 8);
+  const x = i => positions[i];
   for (const run of runs(values)) {
     const upper = run.map(i => [x(i), y(values[i] + errors[i])]), lower = run.map(i => [x(i), y(values[i] - errors[i])]).reverse();
     chart.append(svg("path", { class: "band", d: path(upper.concat(lower)) + "Z" }));
@@ -125,12 +153,12 @@ function pathChart(title, label, value, error, hint) {
   const axis = svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 6, "text-anchor": "middle" });
   chart.append(labels, axis, mark, point);
   chart.addEventListener("click", event => {
-    const box = chart.getBoundingClientRect(), place = ((event.clientX - box.left) / box.width) * W;
-    move(Math.round(((place - LEFT - 8) / (W - LEFT - RIGHT - 16)) * (points.length - 1)));
+    const box = chart.getBoundingClientRect(), clicked = ((event.clientX - box.left) / box.width) * W;
+    const away = positions.map(x => Math.abs(x - clicked));
+    move(away.indexOf(Math.min(...away)));
   });
   updates.push(() => {
-    const every = Math.max(1, Math.ceil(points.length / (state.byLambda ? 6 : 11)));
-    labels.replaceChildren(...points.map((p, i) => i % every ? null : svg("text", { x: x(i), y: H - BOTTOM + 15, "text-anchor": "middle" }, state.byLambda ? brief(p.lambda, 2) : p.n.toLocaleString("en"))).filter(Boolean));
+    labels.replaceChildren(...labelsOfPath().map(([x, text]) => svg("text", { x, y: H - BOTTOM + 15, "text-anchor": "middle" }, text)));
     axis.textContent = state.byLambda ? "λ" : "number of features";
     const i = state.at, v = values[i];
     mark.setAttribute("x1", x(i)); mark.setAttribute("x2", x(i));
@@ -157,10 +185,10 @@ function weightsChart() {
     if (shown.length) marks.append(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 8, y2: 8 + row * shown.length }));
     const n = points[state.at].n;
     const which = n > shown.length ? `The ${shown.length} largest of ${n.toLocaleString("en")}, ` : "";
-    note.textContent = `${which}${which ? "for" : "For"} standardised columns. Hidden layers add to them: an effect may have the other sign.`;
+    note.textContent = `${which}${which ? "for" : "For"} standardised columns. Hidden layers add to them, and an effect may have the other sign: read directions from the effects below.`;
     chart.setAttribute("aria-label", "Linear weights: " + (shown.map(([j, v]) => `${names[j]} ${brief(v, 2)}`).join(", ") || "none"));
   });
-  return card("Linear weights", chart, note);
+  return card("Linear weights at the slider", chart, note);
 }
 
 function matrixCard() {
@@ -274,7 +302,7 @@ function crossValidationCard() {
   chart.append(svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 6, "text-anchor": "middle" }, "number of features, mean over folds"));
   chart.append(svg("circle", { class: "point", cx: x(log(cv.selected_n)), cy: y(cv.selected_score), r: 5.5 }));
   chart.setAttribute("aria-label", `Cross-validated ${data.score_name}: ${brief(cv.selected_score)} with ${brief(cv.selected_n)} features`);
-  return card(`Cross-validation, ${cv.n_folds} folds`, chart, el("p", {}, `Mean ${data.score_name} over folds ± one standard error. The point is what the folds ask for.`));
+  return card(`Cross-validation, ${cv.n_folds} folds`, chart, el("p", {}, `Mean ${data.score_name} over folds ± one standard error. The dot is the selected one: the mean number of features over folds, and their score.`));
 }
 
 function pixelCards() {
@@ -297,6 +325,9 @@ function pixelCards() {
   paint(ranks, j => { const t = place[j] ** 2; return [Math.round(68 + 185 * t), Math.round(1 + 230 * t), Math.round(84 - 47 * t), 255]; });
   return [card("Selected pixels", mask, el("p", {}, "Bright: in the model at the slider.")), card("Order of importance", ranks, el("p", {}, "Brighter is more important."))];
 }
+
+const twoClasses = data.kind === "classes" && data.truth.classes.length === 2;
+const predictionName = twoClasses ? `probability of ${data.truth.classes[1]}` : data.prediction_name;
 
 // ---- the features at the slider -------------------------------------------------------------------------------------
 
@@ -340,7 +371,7 @@ function pathTable() {
 // ---- the table of features ------------------------------------------------------------------------------------------
 
 const LABELS = {
-  name: "feature", kind: "kind", importance: "importance", smallest_model: "in models from", loss_rise: "loss rise without it",
+  name: "feature", kind: "kind", importance: "importance", smallest_model: "enters at", loss_rise: "loss rise without it",
   effect: "effect", frequency: "stability", statistic: "knockoffs",
 };
 const PAGE = 25, PRINTED = 1000; // rows
@@ -371,11 +402,23 @@ function tableRows() {
 
 function cell(name, i) {
   const value = features[name][i];
-  if (name === "loss_rise") return value === null ? "" : plusMinus(value, features.loss_rise_high[i] === null ? null : (features.loss_rise_high[i] - features.loss_rise_low[i]) / 2);
+  if (name === "loss_rise") {
+    const low = features.loss_rise_low[i], high = features.loss_rise_high[i];
+    if (value === null) return "";
+    return high === null ? brief(value) : [plusMinus(value, (high - low) / 2), el("span", { class: low <= 0 ? null : "blank" }, " °")];
+  }
+  if (name === "effect") return value === null ? "" : ofTwoClasses(value).replace(", against the average", "");
   if (name === "frequency") return value === null ? "" : `${brief(100 * value)} %${features.stable[i] ? ", stable" : ""}`;
   if (name === "statistic") return value === null ? "" : `${brief(value)}${features.knockoff[i] ? ", selected" : ""}`;
   if (name === "smallest_model") return value ? counted(value, "feature") : "never";
   return typeof value === "number" ? brief(value) : value === null ? "" : bdi(value);
+}
+
+// Of two classes, all effects are on the probability of one, which the hint names.
+function ofTwoClasses(effect) {
+  if (!twoClasses) return effect;
+  const name = data.truth.classes[1], prefix = [name, `\u2068${name}\u2069`].map(n => `probability of ${n} `).find(p => effect.startsWith(p));
+  return prefix ? effect.slice(prefix.length) : effect;
 }
 
 const NUMBERS = new Set(["importance", "loss_rise", "frequency", "statistic", "smallest_model"]);
@@ -404,7 +447,8 @@ const FILE_COLUMNS = ["name", "kind", "selected", "importance", "smallest_model"
 function download() {
   const columns = FILE_COLUMNS.filter(name => name in features);
   const quoted = value => {
-    const text = value === null || value === undefined ? "" : typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+    const plain = value === null || value === undefined ? "" : typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+    const text = plain.replace(/[\u2066-\u2069]/g, ""); // marks of names from right to left
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const lines = [columns.join(","), ...tableRows().map(i => columns.map(name => quoted(features[name][i])).join(","))];
@@ -421,10 +465,10 @@ function tableSection() {
   byId("download").addEventListener("click", download);
   for (const [event, size] of [["beforeprint", PRINTED], ["afterprint", PAGE]]) addEventListener(event, () => { table.size = size; drawTable(); });
   if (!features.selected.some(Boolean)) byId("which").value = "all";
-  const hints = ["Importance: for a feature of the model the λ at which it leaves the path for good; the others come below.",
-    "In models from: the number of features of the sparsest model on the path that holds it.",
-    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals.`,
-    `Effect: on the mean ${data.prediction_name}, over the middle 90 % of the column.`];
+  const hints = ["Importance: the penalty λ at which the feature is dropped from the model; features outside the model have none.",
+    "Enters at: the size of the smallest model on the path that has it.",
+    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals; ° marks those not clearly above 0: these samples do not show that the model needs the feature.`,
+    `Effect: on the mean ${predictionName}, over the middle 90 % of the column; of a category, at the two levels that differ most from the average.`];
   if (data.stability) hints.push(`Stability: the share of ${data.stability.n_resamples} half-samples in which it is among the top ${data.stability.n_taken}.`);
   if (data.knockoffs) hints.push(`Knockoffs: by how much it is more important than its knockoff; selected at a false discovery rate of ${data.knockoffs.fdr}.`);
   byId("table-hint").textContent = hints.join(" ");
@@ -471,26 +515,31 @@ function numericEffect(chart, effect, shown) {
   labels.forEach((t, i) => chart.append(svg("text", { x: x(t), y: eh - 14, "text-anchor": effect.dates ? (i ? "end" : "start") : "middle" }, text(t))));
 }
 
-function levelEffect(chart, effect, k) {
-  const values = effect.prediction[k], n = values.length, row = Math.min(20, (eh - 8) / n), left = 110;
+function levelEffect(chart, effect) {
+  const values = effect.prediction[0], n = values.length, row = Math.min(20, (eh - 8) / n), left = 110;
   const low = Math.min(0, ...values), x = scale(low, Math.max(...values, 0), left, ew - 44);
   values.forEach((value, i) => {
     const y = 4 + i * row;
     chart.append(svg("text", { x: left - 6, y: y + row / 2 + 4, "text-anchor": "end" }, cut(effect.values[i], 16)),
-      svg("rect", { class: "fill", x: Math.min(x(0), x(value)), y: y + 2, width: Math.max(1, Math.abs(x(value) - x(0))), height: Math.max(2, row - 4), rx: 2 }),
-      svg("text", { x: Math.max(x(0), x(value)) + 4, y: y + row / 2 + 4 }, brief(value, 2)));
+      svg("rect", { class: "fill", x: Math.min(x(0), x(value)), y: y + 2, width: Math.max(1, Math.abs(x(value) - x(0))), height: Math.max(2, row - 4), rx: 2 }));
   });
+  chart.append(svg("line", { class: "chance", x1: x(effect.average), x2: x(effect.average), y1: 2, y2: 6 + n * row }));
+  values.forEach((value, i) => chart.append(svg("text", { class: "halo", x: Math.max(x(0), x(value)) + 4, y: 8 + (i + 0.5) * row }, brief(value, 2))));
 }
 
 function effectCard(effect) {
-  const name = names[effect.index], chart = frame(ew, eh), shown = outputsShown(effect), parts = [];
+  const name = names[effect.index], chart = frame(ew, eh), shown = effect.ordered ? outputsShown(effect) : [0], parts = [];
   if (effect.ordered) numericEffect(chart, effect, shown);
-  else levelEffect(chart, effect, shown[0]);
+  else levelEffect(chart, effect);
   chart.setAttribute("aria-label", `Effect of ${name}: ${effect.text}`);
   if (effect.ordered && shown.length > 1) parts.push(legend(shown.map((k, s) => [cut(effect.outputs[k], 20), style(s).stroke, style(s).dash])));
-  parts.push(el("p", { dir: "auto" }, effect.text));
+  parts.push(el("p", {}, effect.text));
+  if (!effect.ordered && effect.values.length < effect.n_levels) {
+    const among = effect.n_compared < effect.n_levels ? ` among the ${effect.n_compared} most common` : "";
+    parts.push(el("p", {}, `Shown are ${effect.values.length} of the ${counted(effect.n_levels, "level")} in these samples, those that differ most from the average${among}.`));
+  }
   const others = data.alternatives && data.alternatives[name];
-  if (others && others.length) parts.push(el("p", {}, "Instead: ", others.slice(0, 3).flatMap(([other, r2], i) => [i ? ", " : "", bdi(other), ` (r² ${brief(r2, 2)})`])));
+  if (others && others.length) parts.push(el("p", {}, "Similar, not in the model: ", others.slice(0, 3).flatMap(([other, r2], i) => [i ? ", " : "", bdi(other), ` (r² ${brief(r2, 2)})`])));
   return card(name, chart, ...parts);
 }
 
@@ -498,9 +547,9 @@ function effectSection() {
   const n = features.selected.filter(Boolean).length;
   if (!n) { byId("effects").hidden = true; return; }
   byId("effect-cards").append(...data.effects.map(effectCard));
-  const what = data.kind === "classes" && data.truth.classes.length === 2 ? `probability of ${data.truth.classes[1]}` : data.prediction_name;
-  const hints = [`Mean ${what} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
-  if (data.alternatives) hints.push("Instead: features that are not in the model and could replace it, with the share of its variance that they explain.");
+  const hints = [`Mean ${predictionName} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
+  if (data.effects.some(effect => !effect.ordered)) hints.push("Dashed: the average over samples.");
+  if (data.alternatives) hints.push("Similar: r² is the share of the feature's variance that the other one explains; with a large one the model might as well have used that.");
   if (data.effects.length < n) hints.push(`Shown are the ${data.effects.length} most important of ${n} features.`);
   byId("effects-hint").textContent = hints.join(" ");
 }
@@ -523,8 +572,7 @@ function mapCard(map) {
   const middle = (8 + 220 - bottom) / 2;
   chart.append(svg("text", { x: 13, y: middle, transform: `rotate(-90 13 ${middle})`, "text-anchor": "middle", class: "strong" }, cut(map.features[1], 24)));
   chart.setAttribute("aria-label", `Mean prediction over ${map.features[0]} and ${map.features[1]}, from ${brief(low)} to ${brief(high)}`);
-  const of = map.output ? ` of ${map.output}` : "";
-  return card(`${map.features[0]} × ${map.features[1]}`, chart, el("p", { dir: "auto" }, `Mean ${data.prediction_name}${of}: ${brief(low, 2)} (pale) to ${brief(high, 2)} (dark). The interaction is ${brief(100 * map.share, 2)} % of its variance here${map.tested ? "; found by screening" : ""}.`));
+  return card(`${map.features[0]} × ${map.features[1]}`, chart, el("p", {}, `Mean ${data.prediction_name}`, map.output ? [" of ", bdi(map.output)] : null, `: ${brief(low, 2)} (pale) to ${brief(high, 2)} (dark). The interaction is ${brief(100 * map.share, 2)} % of its variance here${map.tested ? "; found by screening" : ""}.`));
 }
 
 function mapSection() {
@@ -532,6 +580,8 @@ function mapSection() {
   byId("maps-hint").textContent = data.maps.length
     ? "Mean prediction where two features are set to values in all held-out samples: the pairs of selected features whose effects add up least."
     : "None is clear: in the pairs of the most important features that were tried, the effects of the two add up.";
+  const reason = data.screening.split(": ").slice(1).join(": ");
+  if (reason) byId("maps-hint").append(` Not all pairs were tested before the path: ${reason}.`);
   byId("map-cards").append(...data.maps.map(mapCard));
 }
 
@@ -549,11 +599,12 @@ function explorer() {
   const outcome = { classes: [matrixCard, rocCard], labels: [rocCard], numbers: [scatterCard], times: [survivalCard], intervals: [survivalCard] }[data.kind];
   const penalised = points.some(p => !p.refitted);
   const cards = [
-    pathChart("Score on held-out samples", data.score_name, "score", "score_se", "± one standard error, by a jackknife."),
-    pathChart("Validation loss", "validation loss", "val_loss", "val_loss_se", `± one standard error${penalised ? "; of the penalised networks where no refit is stored" : ", after a refit"}.`),
-    weightsChart(), ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(), insideCard(),
+    pathChart("Score on held-out samples", data.score_name, "score", "score_se", "The band is one standard error to either side."),
+    pathChart(penalised ? "Validation loss" : "Validation loss after the refit", "validation loss", "val_loss", "val_loss_se", `The band is one standard error to either side${penalised ? "; of the networks before the refit where none is stored" : ""}.`),
+    ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(), insideCard(),
   ];
   byId("charts").append(...cards.filter(Boolean));
+  byId("weights").append(weightsChart());
   pathTable();
   byId("slider").addEventListener("input", event => move(Number(event.target.value)));
   byId("to-model").addEventListener("click", () => { move(data.at); byId("slider").focus(); });
