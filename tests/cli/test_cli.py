@@ -272,7 +272,7 @@ def test_a_file_that_is_missing_unreadable_or_of_another_kind_is_refused(tmp_pat
         ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "Expected 2 fields"),
         ("long.csv", b"a,y\n1,2,3\n1,2,3\n", "more fields than the header"),
         ("fake.parquet", b"a,y\n1,2\n", "fake.parquet"),
-        ("data.json", b"", "save it as csv, tsv, txt, parquet, feather or xlsx"),
+        ("data.json", b"", "save it as csv, tsv, txt, parquet, feather, xlsx or h5ad"),
         ("data.xlsx", b"no book", "data.xlsx"),
     ):
         (tmp_path / name).write_bytes(content)

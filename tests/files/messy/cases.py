@@ -254,7 +254,7 @@ REFUSED = [
     Case(
         "no table",
         text(b"\x89PNG\r\n\x1a\n", "data.png"),
-        notes=("save it as csv, tsv, txt, parquet, feather or xlsx",),
+        notes=("save it as csv, tsv, txt, parquet, feather, xlsx or h5ad",),
     ),
     Case("a misspelt target", csv(F.rename(columns={"y": "Price"})), target="prise", notes=("did you mean 'Price'?",)),
     Case("a target of one value", csv(F.assign(y=3.0)), notes=("only one value (3)",)),
