@@ -34,7 +34,7 @@ def predict(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict the rows of FILE with MODEL, and score the predictions where FILE has the target.
+    """Predict the rows of FILE with MODEL, and score them where FILE has the target.
 
     FILE needs the selected columns. They are read as those of the first table: levels, dates, units and missing values mean the
     same. Columns that identify rows are copied.

@@ -35,7 +35,7 @@ def report(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a report of MODEL on a table that it was not fitted on: scores, effects and the path, as one HTML file.
+    """Write a report of MODEL on a table: scores, effects and the path, as one HTML file.
 
     The table needs all columns of the model, and its target. Points of the path other than the model are shown before a refit,
     as a model file holds no samples.
