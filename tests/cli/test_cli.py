@@ -241,10 +241,10 @@ def test_a_file_that_is_missing_unreadable_or_of_another_kind_is_refused(tmp_pat
     for name, content, reason in (
         ("empty.csv", b"", "it is empty"),
         ("short.csv.gz", b"\x1f\x8b\x08", "end-of-stream"),
-        ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "Expected 2 fields"),
+        ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "line 3 has 3 fields, those above it 2"),
         ("long.csv", b"a,y\n1,2,3\n1,2,3\n", "more fields than the header"),
         ("fake.parquet", b"a,y\n1,2\n", "fake.parquet"),
-        ("data.json", b"", "save it as csv, tsv, txt, parquet, feather or xlsx"),
+        ("data.json", b"", "save it as csv, tsv, txt, parquet, feather, xlsx or h5ad"),
         ("data.xlsx", b"no book", "data.xlsx"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -141,12 +141,11 @@ ModelFile = Annotated[
 NewFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A table with the columns of the model; - for standard input.")
 ]
-Data = Annotated[
-    Path,
-    typer.Option(
-        "--data", metavar="FILE", help="A table with the columns of the model and its target; - for standard input."
-    ),
+ReportFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="A table with the columns of the model and its target; - for standard input."),
 ]
+Data = Annotated[Path | None, typer.Option("--data", metavar="FILE", help="The same as FILE.")]
 KnownTarget = Annotated[
     str | None, typer.Option("--target", metavar="COL", help="The column with the true values, if it has another name.")
 ]
@@ -215,9 +214,12 @@ class Job:
 def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> ReadOptions:
     """Check how a file is to be read."""
     signs = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
+    sep = sep if sep is None else signs.get(sep, sep)
+    if sep is not None and len(sep) != 1 and sep not in signs.values():
+        raise TableError(f"--sep must be one sign, or tab or space; got {sep!r}")
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
-    return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
+    return ReadOptions(sep, decimal, tuple(na or ()), skip)
 
 
 def check_target(

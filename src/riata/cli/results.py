@@ -15,7 +15,7 @@ from riata.cli.evidence import Evidence
 from riata.cli.options import Job
 from riata.cli.output import as_json, versions
 from riata.cli.recipe import Origin
-from riata.cli.scoring import Rows, Scores
+from riata.cli.scoring import Rows, Scores, seen_in_training
 from riata.estimators import stored
 from riata.files import Reading, Table
 
@@ -68,6 +68,7 @@ def path_files(result: Result) -> dict[str, bytes]:
 
 def about(result: Result) -> dict[str, Any]:
     """Return what a model file tells of the run, beside the model."""
+    model = result.model
     return {
         "command": result.origin.command,
         "file": result.origin.file.name,
@@ -77,7 +78,9 @@ def about(result: Result) -> dict[str, Any]:
         "baseline": result.scores["baseline"],
         "seed": result.job.seed,
         "versions": versions(),
+        "sha256": result.table.sha256,
         "reading": Reading.of(result.table).as_json(),
+        "training": [list(vars(seen).values()) for seen in seen_in_training(model, result.table.X.iloc[result.fit])],
     }
 
 

@@ -111,7 +111,7 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     job.note(*table.notes, *extreme)
     model = _fit(table, fit, job)
     features = evidence.with_held_out_effects(selected_features(model, table), model, table, held_out, job)
-    unusual = [] if extreme else held_out_warnings(table, features, fit, held_out, job.loss)
+    unusual = [] if extreme else held_out_warnings(table, model, fit, held_out, job.loss)
     job.note(*unusual)
     scores = held_out_scores(model, table, fit, held_out)
     notes = (*table.notes, *extreme, *unusual)

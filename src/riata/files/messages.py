@@ -47,8 +47,12 @@ def require_column(name: str, columns: Iterable[str]) -> None:
     columns = list(columns)
     if name in columns:
         return
-    lower = {column.lower().strip(): column for column in columns}
-    close = [lower[match] for match in difflib.get_close_matches(name.lower().strip(), lower, n=3, cutoff=0.6)]
     known = first_few(list(map(repr, columns)))
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {known}"
-    raise TableError(f"no column {name!r}: {hint}")
+    raise TableError(f"no column {name!r}: {did_you_mean(name, columns) or f'there are {known}'}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ask for the known names that resemble one; ``""`` where none does."""
+    lower = {each.lower().strip(): each for each in known}
+    close = [lower[match] for match in difflib.get_close_matches(name.lower().strip(), lower, n=3, cutoff=0.6)]
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""

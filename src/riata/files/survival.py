@@ -57,7 +57,7 @@ def prepare_survival(
     y, known, given, notes = survival_target(frame, source.decimal, names, options)
     X, columns = features(frame.drop(columns=list(given)), source.decimal, options.without(given), known)
     rows, y = np.flatnonzero(known.to_numpy()), y.reset_index(drop=True)
-    how = (source.decimal, source.na)
+    how = (source.decimal, source.na, source.sha256)
     return Table(X, y, "survival", ", ".join(given), columns, rows, source.file_format, notes, names, *how)
 
 

@@ -51,6 +51,8 @@ class Table:
         The decimal sign of numbers in text.
     na : tuple of str
         Cells that stand for missing values, beside the usual ones.
+    sha256 : str
+        Of the bytes of the file.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Table:
     survival: SurvivalColumns | None = None
     decimal: str = "."
     na: tuple[str, ...] = ()
+    sha256: str = ""
 
     def __repr__(self) -> str:
         shape = f"{len(self.y):,} rows, {self.X.shape[1]:,} features of {len(self.columns):,} columns"
@@ -156,7 +159,8 @@ def prepare(
     X, columns = features(frame, source.decimal, options.without([target]), known)
     rows = np.flatnonzero(known.to_numpy())
     notes = (*missing_notes(column), *filter(None, [reason]))
-    return Table(X, y, task, target, columns, rows, source.file_format, notes, None, source.decimal, source.na)
+    how = (source.decimal, source.na, source.sha256)
+    return Table(X, y, task, target, columns, rows, source.file_format, notes, None, *how)
 
 
 def check_columns(frame: pd.DataFrame, targets: Sequence[str], options: ColumnOptions) -> None:

@@ -52,7 +52,12 @@ def _how_good(summary: dict[str, Any]) -> str:
         low, high = model["score"] - margin, min(model["score"] + margin, _HIGHEST.get(score, math.inf))
         beside.insert(0, f"95 % interval {_number(low)} to {_number(high)}")
     inside = f" ({'; '.join(beside)})" if beside else ""
-    return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{inside}; "
+    samples = (
+        f"{summary['n_held_out']:,} held-out samples"
+        if summary["held_out"]
+        else f"the {summary['n_held_out']:,} samples given"
+    )
+    return f"On {samples} its {score} is {_number(model['score'])}{inside}; "
 
 
 def _number(value: float | None) -> str:
