@@ -95,10 +95,12 @@ def _rows(n: int, n_known: int, n_all: int) -> str:
 def _unread(table: NewTable) -> list[str]:
     """Return which columns that the model does not use are missing."""
     if not table.unread:
-        return [
-            f"missing, or not what they were in the table of the fit: {names}. The model does not use them; points of the path that "
-            "do are left out"
-        ]
+        return []
+    names = first_few(list(map(repr, table.unread)))
+    return [
+        f"missing, or not what they were in the table of the fit: {names}. The model does not use them; points of the "
+        "path that do are left out"
+    ]
 
 
 def report_file(result: Result, found: Evidence) -> bytes:
