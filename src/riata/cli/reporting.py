@@ -15,7 +15,7 @@ from riata.cli.options import Job
 from riata.cli.output import make_folder, print_text, reporting_errors, write
 from riata.cli.recipe import command_line, python_lines
 from riata.cli.results import Result
-from riata.files import TableError
+from riata.files import TableError, first_few
 from riata.report import About, Report, summarise
 
 __all__ = ["report", "report_file"]
