@@ -327,6 +327,28 @@ def test_an_identifier_is_left_out_unless_it_is_asked_for(tmp_path):
     assert "the id" in prepare(read(file), "y", options=ColumnOptions(categorical=("the id",))).X
 
 
+def test_a_column_that_names_rows_is_left_out_without_advice_that_fails(tmp_path):
+    file = saved(numbers().assign(code=[f"p{i}" for i in range(100)]), tmp_path)
+    assert select(file, tmp_path / "out", "--no-report").exit_code == 0
+    assert pd.read_csv(tmp_path / "out" / "columns.csv")["use"].iloc[-1] == "left out"
+    refused(select(file, tmp_path / "out", "--categorical", "code"), "100 of its 100 cells differ", "--drop code")
+    file = saved(numbers()[["y"]].assign(code=[f"p{i}" for i in range(100)]), tmp_path)
+    result = select(file, tmp_path / "out")
+    refused(result, "'code' (identifier)")
+    assert "--categorical" not in result.stderr
+
+
+def test_two_numbers_in_a_cell_are_to_be_split(tmp_path):
+    draw = np.random.default_rng(0)
+    pressure = [f"{a}/{b}" for a, b in zip(draw.integers(100, 150, 100), draw.integers(60, 99, 100), strict=True)]
+    sizes = draw.choice(["2x4", "4x4"], 100)
+    file = saved(numbers().assign(pressure=pressure, sizes=sizes), tmp_path)
+    columns = riata.read_table(file, "y").kinds.set_index("name")
+    assert columns.loc["pressure", "use"] == "left out; split it into two columns of numbers"
+    assert columns.loc["sizes", "kind"] == "category"
+    assert "pressure" not in columns.index[columns["kind"] == "identifier"]
+
+
 def test_values_of_other_types_are_refused(tmp_path):
     frame = numbers().assign(parts=[[1, i] for i in range(100)])
     frame.to_parquet(tmp_path / "data.parquet")

@@ -269,7 +269,7 @@ def rows_of_one_ward() -> pd.DataFrame:
         (("--time", "dys", "--event", "status"), ("no column 'dys': did you mean 'days'?",)),
         (
             ("--time", "days", "--event", "town"),
-            ("'Lima' (", "name the level that is the event, such as --event town=Rome"),
+            ("'Lima' (", "name the level that is the event, such as --event town=Lima"),
         ),
         ((*TARGET, "--drop", "days"), ("'days' cannot be dropped",)),
         ((*TARGET, "--cv", "60"), ("--cv 60 needs 120 events among the 120 rows that are fitted", "use fewer folds")),

@@ -223,7 +223,9 @@ def _unclear(column: pd.Series, levels: pd.Series, known: Sequence[str]) -> str:
         )
     counts = levels.value_counts()
     listed = first_few([f"{level!r} ({counts[level]:,})" for level in known])
-    return f"{name!r} holds {listed}: name the level that is the event, such as {flags('--event', [f'{name}={known[-1]}'])}"
+    ways = " or ".join(flags("--event", [f"{name}={level}"]) for level in known[:2])
+    which = ways if len(known) == 2 else f"such as {ways}"
+    return f"{name!r} holds {listed}: name the level that is the event, {which}"
 
 
 def strata_labels(column: pd.Series) -> pd.Series:

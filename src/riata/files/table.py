@@ -13,7 +13,7 @@ from pandas.api import types
 
 from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.kinds import kinds, target_kind
-from riata.files.messages import TableError, as_text, counted, first_few, flags, require_column, row_numbers
+from riata.files.messages import TableError, as_text, counted, first_few, require_column, row_numbers
 from riata.files.numeric import are_whole
 from riata.files.read import Source
 from riata.files.split import split
@@ -211,7 +211,8 @@ def _no_features(columns: Sequence[Column]) -> str:
     for column in columns:
         by_kind.setdefault(column.kind, []).append(repr(column.name))
     reasons = ", ".join(f"{first_few(names)} ({kind})" for kind, names in by_kind.items()) or "no columns are left"
-    remedy = flags("--categorical", [each.name for each in columns if each.kind in ("identifier", "text")][:1])
+    remedies = [each.use.partition("keep it with ")[2] for each in columns]
+    remedy = next(filter(None, remedies), "")
     return f"no column can be a feature: {reasons}" + (f"; to keep one: {remedy}" if remedy else "")
 
 
