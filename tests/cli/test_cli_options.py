@@ -72,6 +72,8 @@ def test_a_loss_says_what_the_task_is(tmp_path):
         (("--loss", "hinge"), ("--loss", "'hinge'", "quantile")),
         (("--loss", "quantile=2"), ("quantile=2", "between 0 and 1")),
         (("--loss", "quantile=high"), ("quantile=high",)),
+        (("--loss", "quantile=0,9"), ("'0,9' is no number", "decimal point")),
+        (("--loss", "hubber"), ("did you mean 'huber'?",)),
         (("--loss", "poisson=2"), ("no parameter",)),
         (("--loss", "poisson", "--task", "classification"), ("--loss poisson", "regression")),
         (("--loss", "focal", "--task", "regression"), ("--loss focal", "classification")),
@@ -81,6 +83,26 @@ def test_losses_that_cannot_be_used_are_refused(tmp_path, options, texts):
     result = select(saved(numbers(), tmp_path), tmp_path / "out", *options)
     assert result.exit_code == 2 and not (tmp_path / "out").exists()
     assert all(text in result.stderr for text in texts), result.stderr
+
+
+def test_a_loss_that_does_not_suit_text_is_named(tmp_path):
+    file = saved(mixed(), tmp_path)
+    for loss, texts in (("poisson", ("for numbers", "'y' holds text")), ("ordinal", ("numbers in its place",))):
+        result = select(file, tmp_path / "out", "--loss", loss)
+        assert result.exit_code == 2 and not (tmp_path / "out").exists()
+        assert all(text in result.stderr for text in (f"--loss {loss}", *texts)) and "--task" not in result.stderr
+
+
+def test_the_parameter_that_a_loss_has_by_default_is_noted(tmp_path):
+    file = saved(numbers(200), tmp_path)
+    result = select(file, tmp_path / "one", "--no-report", "--loss", "quantile")
+    assert "--loss quantile is quantile=0.5, the median" in result.stderr
+    assert "--loss" not in select(file, tmp_path / "two", "--no-report", "--loss", "quantile=0.5").stderr
+
+
+def test_a_separator_is_one_sign(tmp_path):
+    result = select(saved(numbers(), tmp_path), tmp_path / "out", "--sep", ";;")
+    assert result.exit_code == 2 and "--sep must be one sign" in result.stderr
 
 
 def test_survival_times_have_a_loss_of_their_own(tmp_path):

@@ -12,6 +12,7 @@ import pandas as pd
 from riata import plot
 from riata.cli import evidence
 from riata.cli.evidence import Evidence
+from riata.cli.opening import MODEL_FILE
 from riata.cli.options import Job
 from riata.cli.output import as_json, versions
 from riata.cli.recipe import Origin
@@ -53,11 +54,12 @@ def path_files(result: Result) -> dict[str, bytes]:
     model, table = result.model, result.table
     files = selection_files(result, Evidence()) | {
         "columns.csv": table.kinds.to_csv(index=False).encode(),
-        "interactions.csv": model.interactions_.to_csv(index=False).encode(),
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
-        "model.riata": stored.describe(model, about(result)),
+        MODEL_FILE: stored.describe(model, about(result)),
         "path.png": png(plot.summary_figure(model, list(table.X.columns))),
     }
+    if len(model.interactions_):
+        files["interactions.csv"] = model.interactions_.to_csv(index=False).encode()
     if table.survival is not None:
         files["survival.png"] = png(_survival_figure(result, table.survival.time))
     if result.job.cv is not None:

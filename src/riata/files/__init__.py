@@ -4,7 +4,7 @@ from riata.files.again import Reading
 from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.fill import Fillable, prepare_to_fill
 from riata.files.kinds import kinds
-from riata.files.messages import TableError, as_text, counted, did_you_mean, first_few
+from riata.files.messages import TableError, TextTargetError, as_text, counted, did_you_mean, first_few
 from riata.files.open import read_table
 from riata.files.read import PARQUET, ReadOptions, Source, ending_of, read, read_text
 from riata.files.split import split
@@ -25,6 +25,7 @@ __all__ = [
     "SurvivalColumns",
     "Table",
     "TableError",
+    "TextTargetError",
     "as_text",
     "check_writable",
     "counted",

@@ -14,6 +14,22 @@ class TableError(ValueError):
     """The table cannot be used as it is; the message says why and what to do."""
 
 
+class TextTargetError(TableError):
+    """The target holds text, and was to be a quantity.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    example : str
+        One of its cells.
+    """
+
+    def __init__(self, message: str, name: str, example: str):
+        super().__init__(message)
+        self.name, self.example = name, example
+
+
 def first_few(names: Sequence[str], separator: str = ", ") -> str:
     """List the first six names and the number of the others."""
     more = len(names) - 6

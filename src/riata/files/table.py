@@ -13,7 +13,7 @@ from pandas.api import types
 
 from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.kinds import kinds, target_kind
-from riata.files.messages import TableError, as_text, counted, first_few, require_column, row_numbers
+from riata.files.messages import TableError, TextTargetError, as_text, counted, first_few, require_column, row_numbers
 from riata.files.numeric import are_whole
 from riata.files.read import Source
 from riata.files.split import split
@@ -304,8 +304,11 @@ def _quantity(values: pd.Series, is_text: bool) -> NDArray[np.float64]:
     if is_text and set(values.unique()) == {"True", "False"}:
         return (values == "True").to_numpy().astype(np.float64)
     if is_text:
-        raise TableError(
-            f"{values.name!r} is text such as {as_text(values.iloc[0])}, which regression cannot predict: use --task "
-            "classification or, if it is a quantity, leave nothing but the number in each cell (--na for those without one)"
+        name, example = str(values.name), as_text(values.iloc[0])
+        raise TextTargetError(
+            f"{name!r} is text such as {example}, which regression cannot predict: use --task classification or, if it is a "
+            "quantity, leave nothing but the number in each cell (--na for those without one)",
+            name,
+            example,
         )
     return values.to_numpy(dtype=float)
