@@ -43,8 +43,8 @@ _LINES = {
         "riata predict result/model.riata patients.csv --at 365 --at 730",
     ),
     "info": ("riata info result/model.riata", "riata info result/model.riata --json"),
-    "report": ("riata report result/model.riata --data test.csv --out report.html",),
-    "demo": ("riata demo --out demo", "riata select demo/data.csv --target diagnosis --k 10"),
+    "report": ("riata report result/model.riata test.csv --out report.html",),
+    "demo": ("riata demo --out demo", "riata select demo/data.csv --target diagnosis"),
 }
 EXAMPLES = {
     name: "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + f"\n\n{EXIT_CODES}"
