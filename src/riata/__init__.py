@@ -1,36 +1,40 @@
 """LassoNet for people who have to know which features matter."""
 
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from riata import losses
-from riata.estimators import (
-    LassoNetAutoencoder,
-    LassoNetClassifier,
-    LassoNetClassifierCV,
-    LassoNetCoxRegressor,
-    LassoNetCoxRegressorCV,
-    LassoNetImputer,
-    LassoNetIntervalRegressor,
-    LassoNetRegressor,
-    LassoNetRegressorCV,
-    Training,
-)
-from riata.estimators.stored import load
-from riata.evidence import (
-    KnockoffSelector,
-    StabilitySelector,
-    effect_curve,
-    effect_surface,
-    feature_effects,
-    holdout_p_values,
-    permutation_importance,
-)
-from riata.files import read_table
-from riata.jobs import ReplicaError
-from riata.path.points import Path, Point
-from riata.prox import hier_prox
-from riata.report import Report
-from riata.storage import ModelFileError
+if TYPE_CHECKING:
+    from riata import losses
+    from riata.estimators import (
+        LassoNetAutoencoder,
+        LassoNetClassifier,
+        LassoNetClassifierCV,
+        LassoNetCoxRegressor,
+        LassoNetCoxRegressorCV,
+        LassoNetImputer,
+        LassoNetIntervalRegressor,
+        LassoNetRegressor,
+        LassoNetRegressorCV,
+        Training,
+    )
+    from riata.estimators.stored import load
+    from riata.evidence import (
+        KnockoffSelector,
+        StabilitySelector,
+        effect_curve,
+        effect_surface,
+        feature_effects,
+        holdout_p_values,
+        permutation_importance,
+    )
+    from riata.files import read_table
+    from riata.jobs import ReplicaError
+    from riata.path.points import Path, Point
+    from riata.prox import hier_prox
+    from riata.report import Report
+    from riata.storage import ModelFileError
 
 __all__ = [
     "KnockoffSelector",
@@ -61,3 +65,42 @@ __all__ = [
     "read_table",
 ]
 __version__ = version("riata")
+
+# The module of each name that is not one of the estimators. Modules are imported when a name of them is asked for: with
+# PyTorch and scikit-learn that takes seconds, and the help of the command line needs none of them.
+_MODULES = {
+    "ModelFileError": "storage",
+    "Path": "path.points",
+    "Point": "path.points",
+    "ReplicaError": "jobs",
+    "Report": "report",
+    "hier_prox": "prox",
+    "load": "estimators.stored",
+    "read_table": "files",
+} | dict.fromkeys(
+    (
+        "KnockoffSelector",
+        "StabilitySelector",
+        "effect_curve",
+        "effect_surface",
+        "feature_effects",
+        "holdout_p_values",
+        "permutation_importance",
+    ),
+    "evidence",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__ and name != "losses":
+        value = getattr(import_module(f"riata.{_MODULES.get(name, 'estimators')}"), name)
+    elif not name.startswith("_") and find_spec(f"riata.{name}") is not None:
+        value = import_module(f"riata.{name}")  # as riata.losses after import riata
+    else:
+        raise AttributeError(f"module 'riata' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

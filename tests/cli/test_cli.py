@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,11 @@ from typer.testing import CliRunner
 import riata
 from riata import cli
 from riata.cli import printing, selecting
+from riata.cli.columns import show_columns
 from riata.cli.output import SHOWN, as_json, write
 from riata.files import ColumnOptions, TableError, prepare, read
 
-FILES = ["columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
+FILES = ["columns.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
 FILES += ["summary.json"]
 
 
@@ -269,7 +271,7 @@ def test_a_file_that_is_missing_unreadable_or_of_another_kind_is_refused(tmp_pat
     for name, content, reason in (
         ("empty.csv", b"", "it is empty"),
         ("short.csv.gz", b"\x1f\x8b\x08", "end-of-stream"),
-        ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "Expected 2 fields"),
+        ("ragged.csv", b"a,y\n1,2\n1,2,3\n", "line 3 has 3 fields, those above it 2"),
         ("long.csv", b"a,y\n1,2,3\n1,2,3\n", "more fields than the header"),
         ("fake.parquet", b"a,y\n1,2\n", "fake.parquet"),
         ("data.json", b"", "save it as csv, tsv, txt, parquet, feather, xlsx or h5ad"),
@@ -346,6 +348,61 @@ def test_missing_values_are_those_of_the_estimators(tmp_path):
     assert "columns have missing values (size)" in " ".join(result.stderr.split())  # the message of knockoffs
 
 
+def redundant(n: int = 150) -> pd.DataFrame:
+    """One column that matters, and six of noise; few rows, so that a model with all of them is worse."""
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame(draw.standard_normal((n, 7)), columns=list("abcdefg"))
+    return frame.assign(y=np.where(frame["a"] + 0.5 * draw.standard_normal(n) > 0, "yes", "no"))
+
+
+def test_it_is_noted_where_fewer_features_than_k_are_better(tmp_path):
+    result = select(saved(redundant(), tmp_path), tmp_path / "out", "--k", 7, "--no-report")
+    assert result.exit_code == 0, result.stderr
+    text = r"--k 7 gives 7 features, with a validation loss of ([.\d]+); (\d) features? ha(?:s|ve) ([.\d]+):"
+    found = re.search(text, result.stderr)
+    assert found is not None and int(found[2]) < 7 and float(found[3]) < float(found[1])
+    model = riata.load(tmp_path / "out" / "model.riata")
+    assert float(found[1]) == pytest.approx(model.point_.val_loss, rel=0.01)
+    assert found[0] in " ".join(json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["notes"])
+
+
+def test_with_folds_the_better_score_of_fewer_features_is_noted(tmp_path):
+    result = select(saved(redundant(60), tmp_path), tmp_path / "out", "--k", 7, "--cv", 3, "--no-report")
+    scores = pd.read_csv(tmp_path / "out" / "cv.csv")
+    chosen = scores.loc[(scores["n_selected"] - 7).abs().idxmin()]
+    fewer = scores[(scores["n_selected"] < chosen["n_selected"]) & (scores["n_selected"] > 0)]
+    better = fewer["mean_test_score"].max() > chosen["mean_test_score"] + 0.001
+    assert ("--k 7 gives" in result.stderr) == better
+
+
+def test_without_better_models_k_is_not_commented_on(tmp_path):
+    assert "--k" not in select(saved(mixed(), tmp_path), tmp_path / "out", "--k", 1, "--no-report").stderr
+
+
+def test_results_of_another_command_are_named_when_they_are_replaced(tmp_path):
+    file, out = saved(numbers(), tmp_path), tmp_path / "out"
+    assert "replaced" not in select(file, out, "--no-report").stderr
+    assert "replaced" not in select(file, out, "--no-report").stderr  # the same command has the same results
+    text = " ".join(select(file, out, "--no-report", "--seed", 1).stderr.split())
+    assert f"replaced the results in {out} of: riata select {file}" in text
+    (out / "model.riata").write_bytes(b"of something else")
+    assert f"replaced {out / 'model.riata'}" in select(file, out, "--no-report").stderr
+
+
+def test_a_table_of_columns_has_a_line_for_each_and_fits_a_terminal(tmp_path):
+    frame = numbers().assign(**{"a very long name of a column": [f"a rather long level {i % 9}" for i in range(100)]})
+    table = riata.read_table(saved(frame.assign(code=[f"{i % 60}x" for i in range(100)]), tmp_path), "y")
+    for console in (Console(width=80, force_terminal=True), Console(width=80)):
+        with console.capture() as printed:
+            show_columns(console, table, "data.csv")
+        lines = re.sub(r"\x1b\[[\d;]*m", "", printed.get()).splitlines()
+        rows = lines[2 : 2 + len(table.columns)]
+        assert [row.split()[0] for row in rows] == [name.split()[0] for name in [*"abcd", "a", "code"]]
+        assert "keep it with" not in printed.get()
+        assert max(map(len, rows)) <= 80 or not console.is_terminal
+        assert any("…" in row for row in rows) == console.is_terminal or "…" in table.columns[4].holds
+
+
 def test_an_identifier_is_left_out_unless_it_is_asked_for(tmp_path):
     frame = numbers().assign(**{"the id": [f"p{i // 2 * 2}{i % 4 // 3}" for i in range(100)]})
     file = saved(frame, tmp_path)
@@ -353,6 +410,28 @@ def test_an_identifier_is_left_out_unless_it_is_asked_for(tmp_path):
     assert columns["use"].iloc[-1] == "left out; keep it with --categorical 'the id'"
     assert "the id" not in prepare(read(file), "y").X
     assert "the id" in prepare(read(file), "y", options=ColumnOptions(categorical=("the id",))).X
+
+
+def test_a_column_that_names_rows_is_left_out_without_advice_that_fails(tmp_path):
+    file = saved(numbers().assign(code=[f"p{i}" for i in range(100)]), tmp_path)
+    assert select(file, tmp_path / "out", "--no-report").exit_code == 0
+    assert pd.read_csv(tmp_path / "out" / "columns.csv")["use"].iloc[-1] == "left out"
+    refused(select(file, tmp_path / "out", "--categorical", "code"), "100 of its 100 cells differ", "--drop code")
+    file = saved(numbers()[["y"]].assign(code=[f"p{i}" for i in range(100)]), tmp_path)
+    result = select(file, tmp_path / "out")
+    refused(result, "'code' (identifier)")
+    assert "--categorical" not in result.stderr
+
+
+def test_two_numbers_in_a_cell_are_to_be_split(tmp_path):
+    draw = np.random.default_rng(0)
+    pressure = [f"{a}/{b}" for a, b in zip(draw.integers(100, 150, 100), draw.integers(60, 99, 100), strict=True)]
+    sizes = draw.choice(["2x4", "4x4"], 100)
+    file = saved(numbers().assign(pressure=pressure, sizes=sizes), tmp_path)
+    columns = riata.read_table(file, "y").kinds.set_index("name")
+    assert columns.loc["pressure", "use"] == "left out; split it into two columns of numbers"
+    assert columns.loc["sizes", "kind"] == "category"
+    assert "pressure" not in columns.index[columns["kind"] == "identifier"]
 
 
 def test_values_of_other_types_are_refused(tmp_path):

@@ -21,7 +21,7 @@ from riata.cli import evidence, selecting
 from riata.cli.options import Job
 from riata.files import Source, prepare
 
-FILES = ["columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
+FILES = ["columns.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
 FILES += ["summary.json"]
 COMPLETE = [name for name in FILES if name != "report.html"]  # when further selections begin
 ALL = ("--cv", 3, "--stability", "--max-false", 2, "--fdr", 0.5)

@@ -23,7 +23,7 @@ import riata
 from riata import cli
 from riata.cli import filling, masking
 from riata.files import Source, prepare_to_fill
-from tests.cli.test_cli import refused, saved
+from tests.cli.test_cli import refused, riata_cli, saved
 
 LENGTHS = ["sepal length", "sepal width", "petal length", "petal width"]
 FILLED = [*LENGTHS, "age", "flag", "when"]
@@ -439,3 +439,24 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(tmp_path, monkeypatch):
     result = impute(saved(iris()[LENGTHS], tmp_path), tmp_path / "filled.csv", "--k", 1, "--quiet")
     assert (result.exit_code, result.stderr) == (130, "interrupted\n")
     assert os.listdir(tmp_path) == ["data.csv"]
+
+
+@pytest.mark.parametrize("sep, decimal", [(";", ","), (",", ".")])
+def test_gaps_are_filled_with_the_unit_and_the_decimals_of_their_column(tmp_path, sep, decimal):
+    draw = np.random.default_rng(0)
+    size = draw.normal(170, 10, 60)
+    written = [f"{value:.1f} cm".replace(".", decimal) for value in size]
+    frame = pd.DataFrame(
+        {"size": written, "weight": np.rint(size / 2), "price": [f"€{int(value)}" for value in size]}, dtype=object
+    )
+    frame.loc[:9, "size"], frame.loc[10:19, "price"] = None, None
+    file = tmp_path / "data.csv"
+    frame.to_csv(file, index=False, sep=sep)
+    result = riata_cli("impute", file, "--out", tmp_path / "filled.csv", "--hidden", 4, "--quiet")
+    assert result.exit_code == 0, result.stderr
+    filled = pd.read_csv(tmp_path / "filled.csv", sep=sep, dtype=str)
+    assert filled["size"].str.fullmatch(rf"\d+[{decimal}]\d cm").all()
+    assert filled["price"].str.fullmatch(r"€\d+").all()
+    assert filled["size"].iloc[10:].tolist() == written[10:]
+    result = riata_cli("impute", file, "--out", tmp_path / "filled.parquet", "--hidden", 4, "--quiet")
+    assert pd.read_parquet(tmp_path / "filled.parquet")["size"].str.fullmatch(rf"\d+[{decimal}]\d cm").all()

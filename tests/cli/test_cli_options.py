@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,7 @@ from sklearn.metrics import d2_pinball_score, d2_tweedie_score
 
 import riata
 from riata import LassoNetRegressor, losses
-from riata.cli import app
-from riata.cli.examples import EXAMPLES
+from riata.cli.examples import COMMANDS
 from tests.cli.test_cli import mixed, numbers, riata_cli, saved, select
 
 
@@ -70,6 +72,8 @@ def test_a_loss_says_what_the_task_is(tmp_path):
         (("--loss", "hinge"), ("--loss", "'hinge'", "quantile")),
         (("--loss", "quantile=2"), ("quantile=2", "between 0 and 1")),
         (("--loss", "quantile=high"), ("quantile=high",)),
+        (("--loss", "quantile=0,9"), ("'0,9' is no number", "decimal point")),
+        (("--loss", "hubber"), ("did you mean 'huber'?",)),
         (("--loss", "poisson=2"), ("no parameter",)),
         (("--loss", "poisson", "--task", "classification"), ("--loss poisson", "regression")),
         (("--loss", "focal", "--task", "regression"), ("--loss focal", "classification")),
@@ -79,6 +83,26 @@ def test_losses_that_cannot_be_used_are_refused(tmp_path, options, texts):
     result = select(saved(numbers(), tmp_path), tmp_path / "out", *options)
     assert result.exit_code == 2 and not (tmp_path / "out").exists()
     assert all(text in result.stderr for text in texts), result.stderr
+
+
+def test_a_loss_that_does_not_suit_text_is_named(tmp_path):
+    file = saved(mixed(), tmp_path)
+    for loss, texts in (("poisson", ("for numbers", "'y' holds text")), ("ordinal", ("numbers in its place",))):
+        result = select(file, tmp_path / "out", "--loss", loss)
+        assert result.exit_code == 2 and not (tmp_path / "out").exists()
+        assert all(text in result.stderr for text in (f"--loss {loss}", *texts)) and "--task" not in result.stderr
+
+
+def test_the_parameter_that_a_loss_has_by_default_is_noted(tmp_path):
+    file = saved(numbers(200), tmp_path)
+    result = select(file, tmp_path / "one", "--no-report", "--loss", "quantile")
+    assert "--loss quantile is quantile=0.5, the median" in result.stderr
+    assert "--loss" not in select(file, tmp_path / "two", "--no-report", "--loss", "quantile=0.5").stderr
+
+
+def test_a_separator_is_one_sign(tmp_path):
+    result = select(saved(numbers(), tmp_path), tmp_path / "out", "--sep", ";;")
+    assert result.exit_code == 2 and "--sep must be one sign" in result.stderr
 
 
 def test_survival_times_have_a_loss_of_their_own(tmp_path):
@@ -162,9 +186,36 @@ def test_a_damaged_file_of_anndata_is_refused(tmp_path):
     assert result.exit_code == 2 and "cannot read" in result.stderr
 
 
-def test_every_command_shows_examples_and_exit_codes():
-    names = {command.name or command.callback.__name__ for command in app.registered_commands}
-    assert names == set(EXAMPLES)
-    for name in names:
-        shown = riata_cli(name, "--help").stdout
-        assert f"riata {name}" in shown and "Exit codes:" in shown and "130" in shown
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_examples_and_exit_codes(name):
+    shown = riata_cli(name, "--help").stdout
+    assert f"riata {name}" in shown and "Exit codes:" in shown and "130" in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_all_commands_says_what_that_of_each_says(name):
+    module, text = COMMANDS[name]
+    command = getattr(import_module(f"riata.cli.{module}"), name)
+    assert command.__doc__.splitlines()[0] == text
+
+
+def test_the_help_of_all_commands_imports_no_library_that_takes_seconds():
+    heavy = "{'torch', 'sklearn', 'scipy', 'pandas', 'numpy', 'matplotlib'}"
+    run = "from typer.testing import CliRunner; from riata.cli import app; r = CliRunner().invoke(app, ['--help'])"
+    code = f"import sys; {run}; sys.exit(r.exit_code or str({heavy} & set(sys.modules)) != 'set()')"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words, texts",
+    [
+        (("select",), ("missing argument 'FILE'", "riata select --help")),
+        (("select", "a.csv", "the state"), ("--target 'the state'",)),
+        (("predict", "m.riata", "--bogus"), ("no such option: --bogus", "riata predict --help")),
+        (("selct",), ("no such command 'selct'", "riata --help")),
+    ],
+)
+def test_options_that_cannot_be_used_are_errors_in_one_line(words, texts):
+    result = riata_cli(*words)
+    assert result.exit_code == 2 and result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    assert all(text in result.stderr for text in texts), result.stderr

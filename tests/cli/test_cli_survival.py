@@ -22,7 +22,7 @@ from riata.cli import evidence, selecting
 from riata.evidence import permutation_importance
 from riata.files import Source, SurvivalColumns, prepare_survival
 
-FILES = ["columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
+FILES = ["columns.csv", "model.riata", "path.csv", "path.png", "report.html", "selected.csv"]
 FILES += ["summary.json", "survival.png"]
 TARGET = ("--time", "days", "--event", "status")
 
@@ -262,14 +262,14 @@ def rows_of_one_ward() -> pd.DataFrame:
         ((), ("give the column to predict, --target COL, or survival times, --time COL --event COL",)),
         (("--time", "days", "--target", "dose"), ("--time is for survival times, and --target for other",)),
         (("--entry", "days", "--target", "dose"), ("--entry is for survival times, and --target for other",)),
-        (("--time", "days"), ("need --time and --event: give --event too",)),
-        (("--event", "status"), ("need --time and --event: give --time too",)),
-        (("--strata", "town"), ("--strata is for survival times", "give --time too")),
+        (("--time", "days"), ("also need --event COL",)),
+        (("--event", "status"), ("also need --time COL",)),
+        (("--strata", "town"), ("--strata is for survival times", "--time COL")),
         ((*TARGET, "--task", "regression"), ("--task regression is for --target", "leave it out")),
         (("--time", "dys", "--event", "status"), ("no column 'dys': did you mean 'days'?",)),
         (
             ("--time", "days", "--event", "town"),
-            ("'Lima' (", "name the level that is the event, such as --event town=Rome"),
+            ("'Lima' (", "name the level that is the event, such as --event town=Lima"),
         ),
         ((*TARGET, "--drop", "days"), ("'days' cannot be dropped",)),
         ((*TARGET, "--cv", "60"), ("--cv 60 needs 120 events among the 120 rows that are fitted", "use fewer folds")),

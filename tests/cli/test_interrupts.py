@@ -90,10 +90,6 @@ def test_the_command_line_stops_writes_what_is_complete_and_exits_with_130(file,
     assert time.monotonic() - sent < LATEST
     assert process.returncode == 130
     assert printed.endswith("interrupted\n") and "Traceback" not in printed
-    files = (
-        {"columns.csv", "interactions.csv", "model.riata", "path.csv", "path.png", "selected.csv", "summary.json"}
-        if after
-        else set()
-    )
+    files = {"columns.csv", "model.riata", "path.csv", "path.png", "selected.csv", "summary.json"} if after else set()
     assert set(os.listdir(out)) == files
     assert left_running(process.pid) == []

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from riata import LassoNetClassifier, LassoNetRegressor, Training
+from riata import LassoNetClassifier, LassoNetClassifierCV, LassoNetRegressor, Training
 from riata.solver.solve import Solver
 from tests.conftest import with_training
 
@@ -45,6 +45,14 @@ def spoilt(array, value):
     array = np.array(array, dtype=float)
     array.flat[5] = value
     return array
+
+
+def test_a_target_with_gaps_is_refused_with_their_rows():
+    for target in (pd.Series(y, dtype=float), pd.Series(y).map(str)):
+        for Estimator in (LassoNetClassifier, LassoNetClassifierCV):
+            gaps = target.where(np.arange(len(y)) % 20 != 3)
+            with pytest.raises(ValueError, match=r"Input y contains NaN: 2 of its 40.*at positions 3, 23; leave"):
+                Estimator().fit(X, gaps)
 
 
 # The samples.

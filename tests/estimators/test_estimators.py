@@ -1001,3 +1001,10 @@ def test_features_that_were_never_in_are_ordered_below_all_others():
     importances = model.feature_importances_
     assert len(set(importances)) == 5
     assert 0 < max(importances[3:]) < min(importances[:3])
+
+
+def test_a_model_is_not_asked_for_more_features_than_there_are(rng):
+    X = rng.standard_normal((60, 3))
+    model = LassoNetRegressor(**with_training(n_iters=5, hidden_dims=(4,), val_size=0.5)).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="n_features=99 exceeds the 3 features of X"):
+        model.at(n_features=99)

@@ -148,6 +148,14 @@ def test_a_model_must_be_fitted_and_predict(models, measure):
         measure(LinearSVC().fit(X_fit, label_fit), X_out, label_out)
 
 
+def test_p_values_name_the_columns_with_gaps_and_what_to_do():
+    frame = pd.DataFrame(X_out, columns=[f"c{j}" for j in range(D)])
+    model = LinearRegression().fit(frame, y_out)
+    gaps = frame.assign(c2=frame["c2"].where(frame["c2"] > 0))
+    with pytest.raises(ValueError, match=r"X contains NaN, in 'c2'.*LassoNetImputer"):
+        holdout_p_values(model, gaps, y_out)
+
+
 @both
 def test_tables_must_be_those_that_the_model_accepts(models, measure):
     model = models["linear"]

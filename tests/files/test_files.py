@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from riata.files import (
     ColumnOptions,
     ReadOptions,
+    Seen,
     Source,
     TableError,
     extreme_target,
@@ -207,7 +208,7 @@ def test_names_below_a_title_are_reached_with_skip(tmp_path):
 
 def test_a_user_overrules_the_inferred_kind():
     frame = numbers().assign(
-        row=range(1, 101), zip=[f"{i % 7}" for i in range(100)], name=[f"n{i}" for i in range(100)]
+        row=range(1, 101), zip=[f"{i % 7}" for i in range(100)], name=[f"n{i // 5 * 4 + i % 4}" for i in range(100)]
     )
     assert [column.kind for column in kinds(frame)][-3:] == ["identifier", "number", "identifier"]
     options = ColumnOptions(numeric=("row",), categorical=("zip", "name"), drop=("a",))
@@ -279,8 +280,10 @@ def test_a_few_rows_that_hold_all_of_the_variation_are_named():
 def test_held_out_rows_unlike_the_training_rows_are_named_with_their_column():
     X = pd.DataFrame({"a": np.linspace(0, 1, 20), "b": ["x", "y"] * 10, "c": np.linspace(0, 1, 20)})
     X.loc[19, ["a", "b", "c"]] = [50.0, "z", None]
-    notes = unlike_training(X, np.arange(15), np.arange(15, 20), np.arange(100, 120))
+    seen, levels = [Seen.of(X[name][:15]) for name in X], {"b": pd.Index(["x", "y"])}
+    notes = unlike_training(X[15:], seen, levels, np.arange(115, 120))
     assert "'a' is 50 in row 120, which was held out, and between 0 and" in notes[0]
-    assert "(row 120) hold levels of 'b' that no training row has: 'z'" in notes[1]
+    assert "(row 120) holds a level of 'b' that no training row has: 'z'" in notes[1]
     assert "'c' is missing in row 120" in notes[2]
-    assert unlike_training(X, np.arange(15), np.arange(15, 19), np.arange(20)) == []
+    assert unlike_training(X[15:19], seen, levels, np.arange(15, 19)) == []
+    assert "held out" not in " ".join(unlike_training(X[15:], seen, levels, np.arange(115, 120), held_out=False))

@@ -61,7 +61,7 @@ def test_a_level_names_the_event_where_its_name_does_not(event, censored, level)
     frame = a_frame()
     expected = (frame["status"] == 1).tolist()
     frame["status"] = [event if each else censored for each in expected]
-    with pytest.raises(TableError, match="name the level that is the event, such as --event"):
+    with pytest.raises(TableError, match="name the level that is the event, --event"):
         prepared(frame)
     assert prepared(frame, SurvivalColumns("days", f"status={level}")).y["event"].tolist() == expected
     with pytest.raises(TableError, match="'status' never is 'other'; it is "):

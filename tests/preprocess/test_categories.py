@@ -418,3 +418,12 @@ def test_noise_of_many_levels_does_not_rank_above_an_effect(Estimator, target, r
     noise = {f"noise {j}": rng.integers(0, 60, size=N).astype(str) for j in range(3)}
     model = Estimator(**with_training(**{**QUICK, "hidden_dims": (20,)})).fit(FRAME.assign(**noise), target)
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
+
+
+def test_text_of_which_most_cells_differ_is_a_category_with_a_warning(rng):
+    dose = [f"{value:.2f} mg" for value in rng.normal(100, 10, N)]
+    frame = FRAME.assign(dose=dose)
+    with pytest.warns(UserWarning, match="'dose'.*to_numeric.*read_table"):
+        categories.learn(frame, "from_dtype")
+    for silent in (FRAME, frame.astype({"dose": "category"}), frame.assign(dose=["a", "b"] * (N // 2))):
+        assert categories.learn(silent, "from_dtype") is not None  # a warning would be an error

@@ -5,9 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from riata.check.naming import named
+
+
+def known(y: Any) -> None:
+    """Refuse a target with gaps, and say in which rows."""
+    if not isinstance(y, pd.Series | pd.DataFrame | np.ndarray):
+        return
+    missing = np.asarray(pd.isna(y))
+    if not missing.any():
+        return
+    rows = np.flatnonzero(missing.any(axis=1) if missing.ndim == 2 else missing)
+    listed = ", ".join(map(str, rows[:6])) + (f" and {len(rows) - 6:,} more" if len(rows) > 6 else "")
+    first = np.asarray(y, dtype=object)[missing][0]
+    raise ValueError(
+        f"Input y contains NaN: {len(rows):,} of its {len(missing):,} values are missing ({first!r}), at positions {listed}; "
+        "leave these rows out of X and y"
+    )
 
 
 def labels(y: NDArray[Any]) -> NDArray[Any]:

@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import re
+import shlex
+import sys
+from importlib import import_module
+from typing import Annotated, Any
 
-import numpy as np
 import typer
-from sklearn.datasets import load_breast_cancer
+from typer.core import TyperGroup
 
 import riata
-from riata.cli.describing import info
-from riata.cli.examples import EXAMPLES, EXIT_CODES
-from riata.cli.filling import impute
-from riata.cli.options import AsJson, Job, K, OutFolder, Quiet, Seed, check_k
-from riata.cli.output import make_folder, print_text, reporting_errors, write
-from riata.cli.predicting import predict
-from riata.cli.recipe import Origin, command_line
-from riata.cli.reporting import report
-from riata.cli.selecting import run, select
-from riata.files import encode, read_table
+from riata.cli.examples import COMMANDS, EXAMPLES, EXIT_CODES
 
 __all__ = ["app", "main"]
 
+_UsageError: Any = typer.BadParameter.__base__  # of the click that typer uses, its own or the package
+
+
+class _Commands(TyperGroup):
+    """Commands whose modules are imported when they run: the help of all of them needs none, and imports take seconds."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the command of a name; None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        function = getattr(import_module(f"riata.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone.command(cmd_name, epilog=EXAMPLES[cmd_name])(function)
+        return typer.main.get_command(alone)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run a command; what is wrong with its options is an error like any other."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except _UsageError as error:
+            if not standalone_mode:
+                raise
+            _show(error)
+            code = 2
+        except typer.Abort:  # an interrupt outside of what commands do
+            code = 130
+        if standalone_mode:
+            sys.exit(code or 0)
+        return code
+
+
+def _show(error: Any) -> None:
+    """Print a wrong use of the command line; where no command was given at all, the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    text = str(error.format_message()).rstrip(".")
+    extra = re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", text)
+    words = [] if error.ctx is None else error.ctx.command_path.split()[1:]
+    if extra is not None and words == ["select"]:
+        text = f"only FILE is given by its position; for the target --target {shlex.quote(extra[1])}"
+    typer.echo(f"error: {text[:1].lower()}{text[1:]}; see {' '.join(['riata', *words])} --help", err=True)
+
+
 app = typer.Typer(
+    cls=_Commands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -50,33 +97,3 @@ def _common(
     ] = False,
 ) -> None:
     pass
-
-
-for command in (select, impute, predict, info, report):
-    app.command(epilog=EXAMPLES[command.__name__])(command)
-
-
-@app.command(epilog=EXAMPLES["demo"])
-def demo(
-    context: typer.Context,
-    k: K = 5,
-    out: OutFolder = Path("result"),
-    seed: Seed = 0,
-    json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Select 5 features of the breast-cancer data of scikit-learn, with 30 columns of noise added."""
-    with reporting_errors():
-        job = Job(out, seed, check_k(k, 60, "features"), quiet=quiet, json=json)
-        data = load_breast_cancer(as_frame=True)
-        noise = np.random.default_rng(seed).standard_normal((len(data.data), 30))
-        frame = data.data.assign(**{f"noise_{j:02d}": column for j, column in enumerate(noise.T)})
-        frame["diagnosis"] = data.target_names[data.target]
-        make_folder(out)
-        write(out, {"data.csv": encode(frame, out / "data.csv")})
-        file = out / "data.csv"
-        print_text(job.console, "The breast-cancer data of scikit-learn, and 30 columns of noise:")
-        origin = Origin(file, {"target": "diagnosis"}, command_line(context))
-        names = run(read_table(file, **origin.arguments), job, origin)
-        n_noise = sum(name.startswith("noise_") for name in names)
-        print_text(job.console, f"{n_noise} of the {len(names)} selected features are among the 30 columns of noise.")

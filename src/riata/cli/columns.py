@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from riata.cli.output import print_text
 from riata.files import Column, Table, counted
+
+_ADVICE = "keep it with "  # which is the same for all columns, and printed once
+_SHORT = {"days since 1970-01-01": "as days"}
+_LONGEST = 20  # characters of a name in a terminal
 
 
 def show_columns(console: Console, table: Table, file: str) -> None:
@@ -20,18 +24,37 @@ def show_columns(console: Console, table: Table, file: str) -> None:
     print_text(console, f"{file}{how}: {counted(n, 'row')}, {counted(len(table.columns), 'column')} beside {target}")
     many = len(table.columns) > 20
     listed = [column for column in table.columns if column.has_remarks][:30] if many else list(table.columns)
-    printed = RichTable("column", "kind", "holds", "use", box=None, pad_edge=True)
-    for column in listed:
-        printed.add_row(*(Text(part) for part in (column.name, column.kind, column.holds, column.use)))
     if listed:
-        console.print(printed, "", sep="\n")
+        _print(console, listed)
     rest = [column for column in table.columns if column not in listed]
     if rest:
         print_text(console, f"{'and ' if listed else ''}{_by_kind(rest)}: see columns.csv")
     print_text(
-        console, f"Features: {d} of {len(table.columns)} columns. To overrule: --categorical, --numeric, --dates,"
+        console, f"Features: {d} of {len(table.columns)} columns. To overrule: --categorical COL, --numeric COL,"
     )
-    print_text(console, "--drop COL, and --na TEXT for cells that stand for missing values.\n")
+    print_text(console, "--dates COL, --drop COL, and --na TEXT for cells that stand for missing values.\n")
+
+
+def _print(console: Console, columns: Sequence[Column]) -> None:
+    """Print one line for each column, cut to the width of a terminal, and below the table what is to be said of some."""
+    rows, remarks = [("column", "kind", "holds", "use")], []
+    for each in columns:
+        use, *more = each.use.split("; ")
+        rows.append((each.name, each.kind, each.holds, _SHORT.get(use, use)))
+        more = [remark for remark in more if not remark.startswith(_ADVICE)]
+        remarks += [f" {each.name}: {'; '.join(more)}"] if more else []
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    if console.is_terminal:
+        widths[0] = min(widths[0], _LONGEST)
+        widths[2] = max(_LONGEST, console.width - 2 * len(widths) - widths[0] - widths[1] - widths[3])
+    for row in rows:
+        cells = [Text(cell) for cell in row]
+        for cell, width in zip(cells, widths, strict=True):
+            cell.truncate(width, overflow="ellipsis", pad=True)
+        print_text(console, f" {'  '.join(cell.plain for cell in cells)}".rstrip())
+    for remark in remarks:
+        print_text(console, remark)
+    console.print()
 
 
 def _by_kind(columns: Sequence[Column]) -> str:

@@ -18,7 +18,7 @@ __all__ = ["info"]
 
 
 def info(model: options.ModelFile, json: options.AsJson = False) -> None:
-    """Say what MODEL holds: what it predicts from which columns, how good it was, and how it was made."""
+    """Say what MODEL predicts from which columns, how good it was, and how it was made."""
     with reporting_errors():
         found = _description(open_model(model))
         if json:

@@ -1,8 +1,20 @@
-"""What ``--help`` shows below the options: examples, and exit codes."""
+"""What ``--help`` shows: the commands and, below their options, examples and exit codes."""
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "EXIT_CODES"]
+__all__ = ["COMMANDS", "EXAMPLES", "EXIT_CODES"]
+
+COMMANDS = {  # the module of each, and what it does
+    "select": ("selecting", "Select the features of FILE that predict a column, or survival times."),
+    "impute": (
+        "filling",
+        "Fill the gaps among the numbers, dates and flags of FILE, and measure how accurate that is.",
+    ),
+    "predict": ("predicting", "Predict the rows of FILE with MODEL, and score them where FILE has the target."),
+    "info": ("describing", "Say what MODEL predicts from which columns, how good it was, and how it was made."),
+    "report": ("reporting", "Write a report of MODEL on a table: scores, effects and the path, as one HTML file."),
+    "demo": ("demonstrating", "Select 5 features of the breast-cancer data, with 30 columns of noise added."),
+}
 
 EXIT_CODES = """\b
 Exit codes:
@@ -31,8 +43,8 @@ _LINES = {
         "riata predict result/model.riata patients.csv --at 365 --at 730",
     ),
     "info": ("riata info result/model.riata", "riata info result/model.riata --json"),
-    "report": ("riata report result/model.riata --data test.csv --out report.html",),
-    "demo": ("riata demo --out demo", "riata select demo/data.csv --target diagnosis --k 10"),
+    "report": ("riata report result/model.riata test.csv --out report.html",),
+    "demo": ("riata demo --out demo", "riata select demo/data.csv --target diagnosis"),
 }
 EXAMPLES = {
     name: "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + f"\n\n{EXIT_CODES}"

@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 
 from riata.cli.output import print_text
-from riata.files import ColumnOptions, ReadOptions, TableError, read_table
-from riata.losses import ClassLoss
+from riata.files import ColumnOptions, ReadOptions, TableError, TextTargetError, as_text, did_you_mean, read_table
+from riata.losses import ClassLoss, Ordinal, Quantile
 from riata.losses.names import named
 
 # ---- of both commands -----------------------------------------------------------------------------------------------
@@ -49,8 +49,12 @@ Decimal = Annotated[
     str | None, typer.Option("--decimal", metavar="SIGN", help="Decimal sign: . or , ; detected by default.")
 ]
 Skip = Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Rows above the names, such as a title.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
-Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers, such as 100 or 100,50.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")
+]
+Hidden = Annotated[
+    str, typer.Option("--hidden", metavar="WIDTHS", help="Widths of the hidden layers, such as 100 or 100,50.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as JSON, and nothing else, on standard output.")
@@ -85,8 +89,23 @@ Strata = Annotated[
 Subject = Annotated[
     str | None, typer.Option("--id", metavar="COL", help="With --time: the subject, which may have several rows.")
 ]
-TaskName = Annotated[Task, typer.Option("--task", help="Type of the target; auto infers it and prints the reason.")]
-K = Annotated[int | None, typer.Option("--k", help="Select at most this many features, one for each column.")]
+TaskName = Annotated[
+    Task,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="classification, regression or auto, which infers it and prints the reason.",
+    ),
+]
+K = Annotated[
+    int | None,
+    typer.Option(
+        "--k",
+        metavar="N",
+        help="Select the model of the path with the most features, but at most N, even if one with fewer has a lower "
+        "validation loss, which is noted. Without it the fewest features that are about as good as the best.",
+    ),
+]
 Folds = Annotated[int | None, typer.Option("--cv", metavar="K", help="Select the model by K-fold cross-validation.")]
 Stability = Annotated[
     bool, typer.Option("--stability", help="Also run stability selection: features that most half-samples select.")
@@ -103,7 +122,9 @@ Fdr = Annotated[
 Jobs = Annotated[
     int, typer.Option("--jobs", metavar="N", help="Folds and half-samples to fit in parallel; -1 for all cores.")
 ]
-OutFolder = Annotated[Path, typer.Option("--out", help="Folder for the results; made if it does not exist.")]
+OutFolder = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results; made if it does not exist.")
+]
 Drop = Annotated[Names, typer.Option("--drop", metavar="COL", help="A column to leave out; may be repeated.")]
 Image = Annotated[
     str | None,
@@ -112,13 +133,16 @@ Image = Annotated[
     ),
 ]
 WithReport = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")]
-M = Annotated[float, typer.Option("--M", min=0, help="How nonlinear a feature may be; 0 is a linear model.")]
+M = Annotated[
+    float, typer.Option("--M", metavar="X", min=0, help="How nonlinear a feature may be; 0 is a linear model.")
+]
 LossName = Annotated[
     str | None,
     typer.Option(
         "--loss",
         metavar="LOSS",
-        help="For numbers absolute_error, huber, quantile=0.9, poisson, gamma or tweedie=1.5; for classes focal or ordinal.",
+        help="For numbers squared_error (the default), absolute_error, huber, quantile=0.9, poisson, gamma or tweedie=1.5; for "
+        "classes cross_entropy (the default), focal or ordinal.",
     ),
 ]
 
@@ -127,7 +151,7 @@ LossName = Annotated[
 OutFile = Annotated[
     Path, typer.Option("--out", metavar="FILE", help="The filled table, .csv or .parquet; its folder is made.")
 ]
-Inputs = Annotated[int | None, typer.Option("--k", help="Fill all columns from at most this many of them.")]
+Inputs = Annotated[int | None, typer.Option("--k", metavar="N", help="Fill all columns from at most N of them.")]
 PassThrough = Annotated[
     Names, typer.Option("--drop", metavar="COL", help="A column to pass through unchanged; may be repeated.")
 ]
@@ -141,12 +165,11 @@ ModelFile = Annotated[
 NewFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A table with the columns of the model; - for standard input.")
 ]
-Data = Annotated[
-    Path,
-    typer.Option(
-        "--data", metavar="FILE", help="A table with the columns of the model and its target; - for standard input."
-    ),
+ReportFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="A table with the columns of the model and its target; - for standard input."),
 ]
+Data = Annotated[Path | None, typer.Option("--data", metavar="FILE", help="The same as FILE.")]
 KnownTarget = Annotated[
     str | None, typer.Option("--target", metavar="COL", help="The column with the true values, if it has another name.")
 ]
@@ -215,9 +238,12 @@ class Job:
 def read_options(sep: str | None, decimal: str | None, na: Names, skip: int) -> ReadOptions:
     """Check how a file is to be read."""
     signs = {"tab": "\t", "\\t": "\t", "space": r"\s+", "comma": ",", "semicolon": ";"}
+    sep = sep if sep is None else signs.get(sep, sep)
+    if sep is not None and len(sep) != 1 and sep not in signs.values():
+        raise TableError(f"--sep must be one sign, or tab or space; got {sep!r}")
     if decimal not in (None, ".", ","):
         raise TableError(f"--decimal must be . or , and nothing else; got {decimal!r}")
-    return ReadOptions(sep if sep is None else signs.get(sep, sep), decimal, tuple(na or ()), skip)
+    return ReadOptions(sep, decimal, tuple(na or ()), skip)
 
 
 def check_target(
@@ -231,9 +257,8 @@ def check_target(
         raise TableError("give the column to predict, --target COL, or survival times, --time COL --event COL")
     if target is None and (time is None or event is None):
         missing = "--time" if time is None else "--event"
-        raise TableError(
-            f"{next(iter(given))} is for survival times, which need --time and --event: give {missing} too"
-        )
+        what = "the column of times" if time is None else "the column that says whether a row ends with the event"
+        raise TableError(f"{next(iter(given))} is for survival times, which also need {missing} COL: {what}")
     if target is None and task is not Task.auto:
         raise TableError(f"--task {task.value} is for --target; with --time the task is survival: leave it out")
     if target is None and loss is not None:
@@ -263,16 +288,54 @@ def parse_loss(text: str | None) -> Any:
     name, _, value = text.partition("=")
     known: dict[str, Any] = named()
     if name not in known:
-        raise TableError(f"--loss must be one of {', '.join(known)}; got {text!r}")
+        hint = did_you_mean(name, known)
+        raise TableError(f"--loss must be one of {', '.join(known)}; got {text!r}{hint and f': {hint}'}")
     if not value:
         return known[name]()
     parameters = [each.name for each in fields(known[name])]
     if not parameters:
         raise TableError(f"--loss {name} has no parameter: leave out ={value}")
     try:
-        return known[name](float(value))
+        number = float(value)
+    except ValueError:
+        raise TableError(f"--loss {text}: {value!r} is no number such as 0.9, with a decimal point") from None
+    try:
+        return known[name](number)
     except ValueError as error:
         raise TableError(f"--loss {text}: {error}") from None
+
+
+def loss_note(text: str | None, loss: Any) -> list[str]:
+    """Return the value that the parameter of a loss has, where it was not given."""
+    if loss is None or text is None or "=" in text or not fields(loss):
+        return []
+    name, value = next((each.name, getattr(loss, each.name)) for each in fields(loss))
+    value = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+    what = ", the median" if isinstance(loss, Quantile) else f", the default of {name}"
+    return [f"--loss {text} is {text}={value:g}{what}; --loss {text}=NUMBER for another"]
+
+
+@contextmanager
+def explaining_loss(text: str | None, loss: Any) -> Iterator[None]:
+    """Say of a target that holds text, and was to be a quantity because of ``--loss``, that this is the reason."""
+    try:
+        yield
+    except TextTargetError as error:
+        if loss is None:
+            raise
+        raise TableError(
+            f"--loss {text} is for numbers, and {error.name!r} holds text such as {error.example}: leave --loss out, or use "
+            "one for classes (focal, ordinal)"
+        ) from None
+
+
+def check_levels(text: str | None, loss: Any, labels: Any) -> None:
+    """Check that classes have an order where a loss takes one."""
+    if isinstance(loss, Ordinal) and labels.dtype.kind not in "biuf":
+        raise TableError(
+            f"--loss {text} takes the order of levels from numbers, and the target holds text such as {as_text(labels[0])}: "
+            "write numbers in its place, such as 0, 1 and 2"
+        )
 
 
 def loss_name(loss: Any) -> str:

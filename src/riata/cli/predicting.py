@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from riata.cli import options
-from riata.cli.opening import NewTable, OpenModel, open_model
+from riata.cli.opening import NewTable, OpenModel, open_model, rows_of
 from riata.cli.options import Job
 from riata.cli.output import as_json, make_folder, print_json, print_text, reporting_errors, write
 from riata.cli.scoring import scores_of
 from riata.estimators import LassoNetCoxRegressor, LassoNetIntervalRegressor
-from riata.files import TableError, check_writable, counted, encode
+from riata.files import PARQUET, TableError, check_writable, counted, encode
 
 __all__ = ["predict"]
 
 _STANDARD_OUTPUT = "-"
+_DIGITS = 8  # of a prediction in text, as many as a network in single precision determines
 
 
 def predict(
@@ -34,10 +37,11 @@ def predict(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict the rows of FILE with MODEL, and score the predictions where FILE has the target.
+    """Predict the rows of FILE with MODEL, and score them where FILE has the target.
 
-    FILE needs the selected columns. They are read as those of the first table: levels, dates, units and missing values mean the
-    same. Columns that identify rows are copied.
+    FILE needs the selected columns, and no others are read. They are read as those of the first table: levels, dates, units and
+    missing values mean the same. Columns that identify rows are copied. If FILE is the table that MODEL was fitted on, only the
+    rows that were held out are scored.
     """
     with reporting_errors():
         to_standard_output = str(out) == _STANDARD_OUTPUT
@@ -54,15 +58,42 @@ def predict(
             predictions = _predictions(opened, table, at or [])
         others = table.identifiers().drop(columns=list(predictions), errors="ignore")
         predictions = pd.concat([others, predictions], axis=1)
-        scores = _scores(opened, table, target, job)
+        scored = _scores(opened, table, target, job)
+        style = (table.source.sep, table.source.decimal if table.source.is_text else ".")
         if to_standard_output:
-            predictions.to_csv(sys.stdout, index=False, lineterminator="\n")
+            sys.stdout.write(encode(_rounded(predictions), Path("-.csv"), *style).decode())
             return
-        write(out.parent, {out.name: encode(predictions, out, table.source.sep)})
-        _print_scores(job, scores)
-        print_text(job.console, f"Wrote {counted(len(predictions), 'prediction')} to {out}")
+        replaced = " (an earlier file is replaced)" if out.exists() else ""
+        contents = predictions if out.suffix.lower() in PARQUET else _rounded(predictions)
+        write(out.parent, {out.name: encode(contents, out, *style)})
+        for name, value in (scored.scores or {}).items():
+            print_text(job.console, f"{name}: {value:.4g}")
+        print_text(job.console, scored.text)
+        print_text(job.console, f"Wrote {counted(len(predictions), 'prediction')} to {out}{replaced}")
         if json:
-            print_json(as_json({"model": str(model), "rows": len(predictions), "scores": scores}))
+            found = {"rows": scored.rows, "held_out": scored.held_out}
+            print_json(
+                as_json({"model": str(model), "rows": len(predictions), "scores": scored.scores, "scored": found})
+            )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Scores, and of which rows; or why there are none."""
+
+    scores: dict[str, float] | None
+    text: str
+    rows: int = 0
+    held_out: bool = False  # whether it is known that the model was not fitted on these rows
+
+
+def _rounded(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose numbers have eight significant digits, but for whole ones, which keep all."""
+    numbers = [str(name) for name in predictions if is_float_dtype(predictions[name])]
+    values = predictions[numbers].to_numpy(dtype=float)
+    size = np.abs(np.where(np.isfinite(values) & (values != 0), values, 1.0))
+    unit = 10.0 ** np.maximum(_DIGITS - 1 - np.floor(np.log10(size)), 0)
+    return predictions.assign(**dict(zip(numbers, (np.round(values * unit) / unit).T, strict=True)))
 
 
 def _predictions(opened: OpenModel, table: NewTable, moments: list[float]) -> pd.DataFrame:
@@ -86,22 +117,21 @@ def _predictions(opened: OpenModel, table: NewTable, moments: list[float]) -> pd
     return frame
 
 
-def _scores(opened: OpenModel, table: NewTable, target: str | None, job: Job) -> dict[str, float] | None:
-    """Return scores where the target is known; a target that was not asked for and cannot be read is noted."""
+def _scores(opened: OpenModel, table: NewTable, target: str | None, job: Job) -> _Scored:
+    """Score the rows whose target is known; a target that was not asked for and cannot be read is noted."""
     try:
         known = table.target(opened, target)
-        if known is None or len(known[0]) < 2:
-            return None
+        if known is None:
+            return _Scored(None, f"not scored: {table.lacks_target}")
+        if len(known[0]) < 2:
+            return _Scored(None, "not scored: fewer than two rows have a value of the target")
         X, y, notes = known
         job.note(*notes)
-        return scores_of(opened.model, X, y, opened.task)
+        which = opened.rows_of(table, y)
+        X, y = X.iloc[which.rows], rows_of(y, which.rows)
+        return _Scored(scores_of(opened.model, X, y, opened.task), which.text, len(X), which.held_out)
     except ValueError as error:
         if target is not None:
             raise
         job.note(f"not scored: {error}")
-        return None
-
-
-def _print_scores(job: Job, scores: dict[str, float] | None) -> None:
-    for name, value in (scores or {}).items():
-        print_text(job.console, f"{name}: {value:.4g}")
+        return _Scored(None, "not scored")

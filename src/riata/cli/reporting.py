@@ -10,12 +10,12 @@ from rich.console import Console
 
 from riata.cli import options
 from riata.cli.evidence import Evidence
-from riata.cli.opening import NewTable, open_model
+from riata.cli.opening import NewTable, open_model, rows_of
 from riata.cli.options import Job
 from riata.cli.output import make_folder, print_text, reporting_errors, write
 from riata.cli.recipe import command_line, python_lines
 from riata.cli.results import Result
-from riata.files import Column, Table, TableError
+from riata.files import Column, Table, TableError, first_few
 from riata.report import About, Report, summarise
 
 __all__ = ["report", "report_file"]
@@ -26,7 +26,8 @@ _COLUMNS, _NOTES = 60, 10  # columns, and notes on single columns, of a report
 def report(
     context: typer.Context,
     model: options.ModelFile,
-    data: options.Data,
+    file: options.ReportFile = None,
+    data: options.Data = None,
     out: options.OutReport = Path("report.html"),
     target: options.KnownTarget = None,
     image: options.Image = None,
@@ -37,14 +38,16 @@ def report(
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a report of MODEL on a table that it was not fitted on: scores, effects and the path, as one HTML file.
+    """Write a report of MODEL on a table: scores, effects and the path, as one HTML file.
 
-    The table needs all columns of the model, and its target. Points of the path other than the model are shown before a refit,
-    as a model file holds no samples.
+    FILE needs the selected columns and the target; points of the path with columns that FILE has not are left out. Points other
+    than the model are shown before a refit, as a model file holds no samples. If FILE is the table that MODEL was fitted on,
+    the report is about the rows that were held out.
     """
     with reporting_errors():
         if out.suffix.lower() not in (".html", ".htm"):
             raise TableError(f"{out} is no name of a page: choose one for --out that ends in .html")
+        data = _one_of(file, data)
         make_folder(out.parent)
         job = Job(out, seed, quiet=quiet, image=options.parse_image(image))
         opened = open_model(model)
@@ -52,9 +55,11 @@ def report(
         options.check_image(job.image, table.X.shape[1])
         known = table.target(opened, target)
         if known is None:
-            raise TableError("a report needs the true values: give the column that holds them with --target")
+            raise TableError(f"a report needs the true values: {table.lacks_target}; --target names the column")
         X, y, notes = known
-        notes = (*table.notes, *notes)
+        which = opened.rows_of(table, y)
+        n_known, X, y = len(X), X.iloc[which.rows], rows_of(y, which.rows)
+        notes = (*([which.text] if which.held_out else []), *table.notes, *notes, *_unread(table))
         job.note(*notes)
         reading = table.reading
         survival = "" if reading.survival is None else f"survival times ({reading.survival.time})"
@@ -63,14 +68,41 @@ def report(
             target=target or reading.target or survival,
             notes=notes,
             command=command_line(context),
-            facts=(("model", model.name), ("rows", f"{len(X):,} of {len(table.X):,}")),
+            facts=(("model", model.name), ("rows", _rows(len(X), n_known, len(table.X)))),
             kinds=tuple(feature.kind for feature in reading.features),
+            held_out=which.held_out,
+            absent=table.unread,
         )
         with Console(stderr=True, quiet=quiet).status("report"), job.noting_warnings():
             summary = summarise(opened.model, X, y, about=about, image_shape=job.image, random_state=seed)
         write(out.parent, {out.name: Report(summary).to_html().encode()})
         print_text(job.console, " ".join(summary["answer"]))
         print_text(job.console, f"Wrote {out}")
+
+
+def _one_of(file: Path | None, data: Path | None) -> Path:
+    """Return the table, which is given by its position or with ``--data``."""
+    given = [each for each in (file, data) if each is not None]
+    if len(given) != 1:
+        raise TableError("give one table: riata report MODEL FILE")
+    return given[0]
+
+
+def _rows(n: int, n_known: int, n_all: int) -> str:
+    if n == n_known:
+        return f"{n:,} of {n_all:,}"
+    return f"{n:,} that were held out, of {n_all:,}"
+
+
+def _unread(table: NewTable) -> list[str]:
+    """Return which columns that the model does not use are missing."""
+    if not table.unread:
+        return []
+    names = first_few(list(map(repr, table.unread)))
+    return [
+        f"missing, or not what they were in the table of the fit: {names}. The model does not use them; points of the "
+        "path that do are left out"
+    ]
 
 
 def report_file(result: Result, found: Evidence) -> bytes:
@@ -91,6 +123,7 @@ def report_file(result: Result, found: Evidence) -> bytes:
         kinds=tuple(kinds[name] for name in table.X.columns),
         columns=tuple((column.name, column.kind, column.holds, column.use) for column in _listed_columns(table)),
         n_columns=len(table.columns),
+        held_out=True,
     )
     X, y = table.X.iloc[result.held_out], table.y_of(result.held_out)
     with Console(stderr=True, quiet=job.quiet).status("report"), job.noting_warnings():

@@ -12,10 +12,11 @@ import pandas as pd
 from riata import plot
 from riata.cli import evidence
 from riata.cli.evidence import Evidence
+from riata.cli.opening import MODEL_FILE
 from riata.cli.options import Job
 from riata.cli.output import as_json, versions
 from riata.cli.recipe import Origin
-from riata.cli.scoring import Rows, Scores
+from riata.cli.scoring import Rows, Scores, seen_in_training
 from riata.estimators import stored
 from riata.files import Reading, Table
 
@@ -53,11 +54,12 @@ def path_files(result: Result) -> dict[str, bytes]:
     model, table = result.model, result.table
     files = selection_files(result, Evidence()) | {
         "columns.csv": table.kinds.to_csv(index=False).encode(),
-        "interactions.csv": model.interactions_.to_csv(index=False).encode(),
         "path.csv": model.path_.to_frame().to_csv(index=False).encode(),
-        "model.riata": stored.describe(model, about(result)),
+        MODEL_FILE: stored.describe(model, about(result)),
         "path.png": png(plot.summary_figure(model, list(table.X.columns))),
     }
+    if len(model.interactions_):
+        files["interactions.csv"] = model.interactions_.to_csv(index=False).encode()
     if table.survival is not None:
         files["survival.png"] = png(_survival_figure(result, table.survival.time))
     if result.job.cv is not None:
@@ -68,6 +70,7 @@ def path_files(result: Result) -> dict[str, bytes]:
 
 def about(result: Result) -> dict[str, Any]:
     """Return what a model file tells of the run, beside the model."""
+    model = result.model
     return {
         "command": result.origin.command,
         "file": result.origin.file.name,
@@ -77,7 +80,9 @@ def about(result: Result) -> dict[str, Any]:
         "baseline": result.scores["baseline"],
         "seed": result.job.seed,
         "versions": versions(),
+        "sha256": result.table.sha256,
         "reading": Reading.of(result.table).as_json(),
+        "training": [list(vars(seen).values()) for seen in seen_in_training(model, result.table.X.iloc[result.fit])],
     }
 
 

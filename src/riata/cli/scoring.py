@@ -19,7 +19,8 @@ from sklearn.metrics import (
 )
 
 from riata import check
-from riata.files import Table, TableError, as_text, extreme_target, first_few, unlike_training
+from riata.cli.opening import few_notes, levels_of
+from riata.files import Seen, Table, TableError, as_text, extreme_target, first_few, unlike_training
 from riata.losses import AbsoluteError, Quantile, SquaredError, of_numbers
 from riata.losses.rates import Rate
 from riata.survival.concordance import concordance
@@ -104,9 +105,14 @@ def target_warnings(table: Table, rows: Rows, loss: Any = None) -> list[str]:
     return [text] if text else []
 
 
-def held_out_warnings(table: Table, features: pd.DataFrame, fit: Rows, held_out: Rows, loss: Any = None) -> list[str]:
+def seen_in_training(model: Any, X: pd.DataFrame) -> list[Seen]:
+    """Return what the training rows hold in the selected columns."""
+    names = model.get_feature_names_out()
+    return [Seen.of(X[name]) for name in names if X[name].notna().any()]
+
+
+def held_out_warnings(table: Table, model: Any, fit: Rows, held_out: Rows, loss: Any = None) -> list[str]:
     """Return up to six warnings about held-out rows that are unlike the training rows, in a selected column or the target."""
-    notes = target_warnings(table, held_out, loss)
-    notes += unlike_training(table.X[features["name"].tolist()], fit, held_out, table.rows)
-    more = len(notes) - 6
-    return notes if more <= 0 else [*notes[:6], f"and {more} more such columns"]
+    seen = seen_in_training(model, table.X.iloc[fit])
+    unlike = unlike_training(table.X.iloc[held_out], seen, levels_of(model), table.rows[held_out])
+    return few_notes([*target_warnings(table, held_out, loss), *unlike])

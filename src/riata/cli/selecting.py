@@ -14,15 +14,19 @@ from riata import plot
 from riata.cli import evidence, options, printing
 from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence, Rows
+from riata.cli.opening import MODEL_FILE
 from riata.cli.options import Job
 from riata.cli.output import make_folder, print_json, print_text, reporting_errors, write
 from riata.cli.recipe import Origin, command_line
 from riata.cli.reporting import report_file
 from riata.cli.results import Result, path_files, png, selected_features, selection_files
 from riata.cli.scoring import check_survival, held_out_scores, held_out_warnings, target_warnings
+from riata.estimators import stored
 from riata.files import Table, TableError, read_table
+from riata.path import selection
 
 OPTIONAL_FILES = {"cv.csv", "cv.png", "survival.png", "stability.csv", "stability.png", "knockoffs.csv", "report.html"}
+OPTIONAL_FILES |= {"interactions.csv"}  # where there are some
 
 
 def select(
@@ -77,9 +81,12 @@ def select(
             replace(options.column_options(categorical, numeric, dates, drop), keep_constants=job.image is not None),
             **{"target": target, "task": task.value, **columns},
         )
-        table = read_table(file, **arguments)
+        with options.explaining_loss(loss, job.loss):
+            table = read_table(file, **arguments)
+        options.check_levels(loss, job.loss, table.y)
         options.check_image(job.image, table.X.shape[1])
         job = replace(job, k=options.check_k(k, table.X.shape[1], "features"))
+        job.note(*options.loss_note(loss, job.loss))
         run(table, job, Origin(file, arguments, command_line(context)))
 
 
@@ -106,18 +113,21 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     check_survival(table, fit, held_out)
     evidence.check(table, fit, job)
     make_folder(job.out)
+    replaced = _replaced(job, origin.command)
     show_columns(job.console, table, origin.file.name)
     extreme = target_warnings(table, np.arange(len(table.y)), job.loss)
     job.note(*table.notes, *extreme)
     model = _fit(table, fit, job)
     features = evidence.with_held_out_effects(selected_features(model, table), model, table, held_out, job)
-    unusual = [] if extreme else held_out_warnings(table, features, fit, held_out, job.loss)
-    job.note(*unusual)
+    unusual = [] if extreme else held_out_warnings(table, model, fit, held_out, job.loss)
+    fewer = _fewer_are_better(model, job)
+    job.note(*unusual, *fewer)
     scores = held_out_scores(model, table, fit, held_out)
-    notes = (*table.notes, *extreme, *unusual)
+    notes = (*table.notes, *extreme, *unusual, *fewer)
     result = Result(table, job, model, scores, features, fit, held_out, notes, origin)
     files = path_files(result)
     write(job.out, files)
+    job.note(*replaced)
     for name in OPTIONAL_FILES - files.keys():
         (job.out / name).unlink(missing_ok=True)  # of an earlier run with another selection
     printing.show_result(result)
@@ -180,6 +190,49 @@ def _fit(table: Table, rows: Rows, job: Job) -> Any:
     # Importances and the figure need the whole path, so k is applied to it rather than ending it early; in cross-validation
     # k is part of the selection rule, and ends it.
     return model if job.k is None or job.cv is not None else model.at(n_features=job.k)
+
+
+def _fewer_are_better(model: Any, job: Job) -> list[str]:
+    """Say that a model with fewer features than ``--k`` asks for is better, where one is."""
+    if job.k is None or model.n_selected_ < 2:
+        return []
+    if job.cv is not None:
+        rows, chosen = model.cv_results_, model.cv_results_.loc[model.cv_index_]
+        fewer = rows[(rows["n_selected"] < chosen["n_selected"]) & (rows["n_selected"] > 0)]
+        better = fewer.sort_values("mean_test_score", ascending=False, kind="stable").head(1)
+        counts, what = (float(chosen["n_selected"]), *better["n_selected"]), f"cross-validated {model.cv_score_name}"
+        values = (float(chosen["mean_test_score"]), *better["mean_test_score"])
+        improved = len(values) > 1 and values[1] > values[0]
+    else:
+        path = model.path_
+        usual = model.at(lambda_=path[selection.fewest(path, model._solved.compared(model.refit))].lambda_)
+        counts, what = (model.n_selected_, usual.n_selected_), "validation loss"
+        values = (model.point_.val_loss, usual.point_.val_loss)
+        improved = 0 < counts[1] < counts[0] and values[1] < values[0]
+    shown = [f"{value:.3g}" for value in values]
+    if not improved or shown[0] == shown[1]:
+        return []
+    number, fewer_number = (f"{round(count, 1):g}" for count in counts)
+    return [
+        f"--k {job.k} gives {number} features, with a {what} of {shown[0]}; {fewer_number} "
+        f"{'feature has' if counts[1] == 1 else 'features have'} {shown[1]}: leave --k out, or give a smaller one"
+    ]
+
+
+def _replaced(job: Job, command: str) -> list[str]:
+    """Name the results of another command that these replace."""
+    file = job.out / MODEL_FILE
+    if not file.exists():
+        return []
+    try:
+        earlier = stored.about(file).get("command")
+    except ValueError:
+        earlier = None  # it is damaged, or of something else
+    if earlier == command:
+        return []
+    return [
+        f"replaced the results in {job.out} of: {earlier}" if earlier else f"replaced {file}, which another run wrote"
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

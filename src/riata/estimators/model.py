@@ -105,7 +105,7 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
         Parameters
         ----------
         n_features : int, optional
-            The densest point with at most so many features.
+            The densest point with at most so many features; the path need not have one with exactly so many.
         lambda_ : float, optional
             The last point whose λ does not exceed this one; 0 is the dense model.
         refit : bool, default=True
@@ -120,7 +120,9 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
         if (n_features is None) == (lambda_ is None):
             raise ValueError("give one of n_features and lambda_")
         if n_features is not None:
-            index = selection.at_most(self.path_, check.whole("n_features", n_features))
+            if check.whole("n_features", n_features) > self.n_features_in_:
+                raise ValueError(f"n_features={n_features} exceeds the {self.n_features_in_} features of X")
+            index = selection.at_most(self.path_, n_features)
         else:
             index = selection.at_lambda(self.path_, check.number("lambda_", lambda_))
         point = self._finished(self.path_[index]) if refit else self.path_[index]

@@ -145,6 +145,16 @@ def read(path: str | os.PathLike[str]) -> StoredModel:
         raise ModelFileError(f"cannot read {path}: {error}") from None
 
 
+def about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what was written into a file beside the model, without the model."""
+    try:
+        tree, _ = storage.unpack(FilePath(path).read_bytes())
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror}") from None
+    found = tree.get("about") if isinstance(tree, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def _restored(tree: Any, arrays: Mapping[str, Any]) -> StoredModel:
     parts = {"estimator": str, "parameters": dict, "state": dict, "about": dict}
     if not isinstance(tree, dict) or any(not isinstance(tree.get(name), kind) for name, kind in parts.items()):

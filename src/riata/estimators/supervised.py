@@ -161,6 +161,7 @@ class Supervised(BaseLassoNet):
 
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
+        check.known(y)
         return y
 
     def _labels(self, y: Any) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.check.naming import some
 from riata.estimators.supervised import Supervised
 from riata.evidence import inner
 from riata.preprocess import categories
@@ -120,6 +121,9 @@ def check_held_out(
     given = {"X": X} if X_fit is None else {"X": X, "X_fit": X_fit}
     tables, levels = _encoded(model, list(given.values()))
     finite = "allow-nan" if allow_missing and get_tags(model).input_tags.allow_nan else True
+    if not allow_missing:
+        for name, table in zip(given, tables, strict=True):
+            _refuse_gaps(table, name, caller)
     checked = [_checked(model, table, name, caller, finite) for name, table in zip(given, tables, strict=True)]
     X = checked[0]
     y = inner.plain_target(model, y)
@@ -195,6 +199,18 @@ def _checked(model: Any, X: Any, name: str, caller: str, finite: bool | str) -> 
     )
     validate_data(model, X, reset=False, skip_check_array=True)  # names and number of columns
     return checked
+
+
+def _refuse_gaps(X: Any, name: str, caller: str) -> None:
+    """Refuse missing values where the distribution of all columns is needed; the columns are named."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    columns = [str(name) for name, gaps in zip(X.columns, X.isna().any(), strict=True) if gaps]
+    if columns:
+        raise ValueError(
+            f"{name} contains NaN, in {some(columns)}: {caller} needs the distribution of all columns. Fill the gaps "
+            "first (LassoNetImputer, SimpleImputer), and fit the model on filled samples as well"
+        )
 
 
 def _class_positions(model: Any, y: Any) -> NDArray[np.int64]:

@@ -19,9 +19,10 @@ from riata.files.columns import (
     make_column,
     nearly_all_valid,
 )
+from riata.files.convert import unit_of
 from riata.files.dates import read_dates
 from riata.files.kinds import target_kind
-from riata.files.messages import TableError, as_text, first_few, require_column, row_numbers
+from riata.files.messages import TableError, as_text, did_you_mean, first_few, require_column, row_numbers
 from riata.files.numeric import read_numbers
 from riata.files.read import Source
 from riata.files.survival import strata_labels, survival_target
@@ -69,6 +70,13 @@ class Feature:
         read = {"number": self._number, "date": self._date, "category": self._category}
         return read[self.kind](column, decimal)
 
+    def read_if_possible(self, column: pd.Series, decimal: str) -> Column | None:
+        """Read a column; None if it holds something else."""
+        try:
+            return self.read(column, decimal)
+        except TableError:
+            return None
+
     def _number(self, column: pd.Series, decimal: str) -> Column:
         values = read_numbers(column, decimal, self.unit)
         return self._checked(column, values, "a number")
@@ -82,6 +90,13 @@ class Feature:
         n = int(column.notna().sum())
         if len(invalid) and not nearly_all_valid(n, len(invalid), invalid.astype(str).nunique()):
             cells = first_few([as_text(cell) for cell in invalid.astype(str).unique()])
+            unit = _common_unit(invalid) if self.kind == "number" else ""
+            if unit:
+                before = f"the unit {self.unit!r}" if self.unit else "no unit"
+                raise TableError(
+                    f"{self.name!r} has the unit {unit!r} ({cells}), and had {before} in the table that the model was fitted "
+                    "on: convert it"
+                )
             raise TableError(
                 f"{self.name!r} must hold {what[2:]}s, as in the table that the model was fitted on; it holds {cells} "
                 f"({row_numbers(invalid.index)}): correct these cells, or mark them as missing with --na"
@@ -92,6 +107,13 @@ class Feature:
         level: dict[str, Callable[[Any], Any]] = {"flag": _flag, "number": _number, "text": _text}
         cells = column.astype(object)
         return make_column(cells.map(level[self.levels], na_action="ignore").astype(object), "category", "")
+
+
+def _common_unit(cells: pd.Series) -> str:
+    """Return the unit behind most of some cells; ``""`` where there is none."""
+    units = cells.astype(str).map(unit_of)
+    units = units[units != ""]
+    return str(units.value_counts().index[0]) if 2 * len(units) > len(cells) else ""
 
 
 def _levels_of(values: pd.Series) -> str:
@@ -132,7 +154,7 @@ class Reading:
     survival : SurvivalColumns, optional
         The columns of survival times.
     identifiers : tuple of str
-        Columns that identify rows.
+        Columns that identify rows: no two of their cells are equal.
     decimal : str
         The decimal sign of numbers in text.
     na : tuple of str
@@ -151,12 +173,13 @@ class Reading:
     def of(cls, table: Table) -> Reading:
         """Return how a table was read."""
         features = tuple(Feature.of(column) for column in table.columns if column.used)
-        identifiers = tuple(column.name for column in table.columns if column.kind == "identifier")
+        named = (column for column in table.columns if column.kind == "identifier" and column.values.is_unique)
+        identifiers = tuple(column.name for column in named)
         target = table.target if table.survival is None else ""
         return cls(features, table.task, target, table.survival, identifiers, table.decimal, table.na)
 
     @classmethod
-    def of_model(cls, names: Sequence[str], levels: Mapping[int, pd.Index], task: str) -> Reading:
+    def of_model(cls, names: Sequence[str], levels: Mapping[str, pd.Index], task: str) -> Reading:
         """Return how a table for a model is read of which only the features are known.
 
         Parameters
@@ -164,13 +187,15 @@ class Reading:
         names : sequence of str
             Of the features.
         levels : mapping of int to Index
-            Levels of the features that are categories, by position.
+            Levels of the features that are categories, by name.
         task : str
             Of its target.
         """
         features = tuple(
-            Feature(name, "category", _levels_of(levels[j].to_series())) if j in levels else Feature(name, "number")
-            for j, name in enumerate(names)
+            Feature(name, "category", _levels_of(levels[name].to_series()))
+            if name in levels
+            else Feature(name, "number")
+            for name in names
         )
         return cls(features, task, "")
 
@@ -203,29 +228,38 @@ class Reading:
             raise ValueError(f"it does not say how a table is read: {error}") from None
         return cls(features=features, survival=survival, **others)
 
-    def read(self, source: Source, needed: Sequence[str] | None = None) -> tuple[pd.DataFrame, list[str]]:
-        """Return the features of a table, and notes on what could not be read.
+    def read(
+        self, source: Source, needed: Sequence[str], *, others: bool = False
+    ) -> tuple[pd.DataFrame, list[str], list[str]]:
+        """Return the features of a table, notes on cells that could not be read, and the features that were not read.
 
         Parameters
         ----------
         source : Source
             The table.
-        needed : sequence of str, optional
-            Features that it must have, all by default. Others are missing where it has them not.
+        needed : sequence of str
+            Features that it must have. All others are missing in what is returned.
+        others : bool, default=False
+            Whether to read the others as well, where the table has them and they can be read.
         """
         frame = source.frame.reset_index(drop=True)
-        needed = self.names if needed is None else needed
-        absent = [name for name in needed if name not in frame]
-        if absent:
-            listed, known = (first_few([repr(str(name)) for name in names]) for names in (absent, frame.columns))
-            raise TableError(f"columns that the model needs are missing: {listed}; there are {known}")
-        columns = {each.name: each.read(_column(frame, each.name), source.decimal) for each in self.features}
-        notes = [
-            f"{name!r}: {invalid_cells(column.invalid, 'a ' + column.kind)}"
-            for name, column in columns.items()
-            if len(column.invalid)
-        ]
-        return pd.DataFrame({name: column.values for name, column in columns.items()}), notes
+        _check_present(needed, frame.columns.tolist())
+        strict = set(needed)
+        values, notes, unread = {}, [], []
+        for each in self.features:
+            column = None
+            if each.name in strict:
+                column = each.read(frame[each.name], source.decimal)
+            elif others and each.name in frame:
+                column = each.read_if_possible(frame[each.name], source.decimal)
+            if column is None:
+                unread.append(each.name)
+                values[each.name] = pd.Series(np.nan, frame.index, dtype=object)
+                continue
+            values[each.name] = column.values
+            if len(column.invalid):
+                notes.append(f"{each.name!r}: {invalid_cells(column.invalid, 'a ' + column.kind)}")
+        return pd.DataFrame(values, index=frame.index), notes, unread
 
     def read_target(
         self, source: Source, name: str | None = None, classes: NDArray[Any] | None = None
@@ -286,10 +320,16 @@ def _classes(values: pd.Series, classes: NDArray[Any]) -> NDArray[Any]:
     return cells.map(known).to_numpy(dtype=classes.dtype)
 
 
-def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    if name in frame:
-        return frame[name]
-    return pd.Series(np.nan, frame.index, dtype=object, name=name)
+def _check_present(needed: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise an error for columns that are not there, with similar names or, where there are none, with the others."""
+    absent = [name for name in needed if name not in columns]
+    if not absent:
+        return
+    others = [other for other in columns if other not in set(needed)]
+    hints = {name: did_you_mean(name, others) for name in absent}
+    listed = first_few([repr(name) + (f" ({hint})" if hint else "") for name, hint in hints.items()])
+    known = "" if any(hints.values()) else f"; there are {first_few([repr(str(name)) for name in columns])}"
+    raise TableError(f"columns that the model needs are missing: {listed}{known}")
 
 
 def _feature(*values: Any) -> Feature:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from riata.files.columns import Column, make_column
 from riata.files.messages import as_text, counted, first_few, flags
 
-__all__ = ["category_column", "n_distinct", "rarely_repeated", "stripped"]
+__all__ = ["category_column", "n_distinct", "names_rows", "pair_of_numbers", "rarely_repeated", "stripped"]
+
+_PAIR = re.compile(r"\d{1,4}([.,]\d+)?\s*[/x×]\s*\d{1,4}([.,]\d+)?")
+_FEW_PAIRS = 20  # levels, such as sizes 2x4: up to so many are a category
 
 
 def category_column(column: pd.Series) -> Column:
@@ -32,7 +37,22 @@ def rarely_repeated(column: pd.Series, n: int) -> Column | None:
         return None
     kind = "text" if filled.str.len().mean() > 40 else "identifier"
     holds = f"{n:,} different cells in {counted(len(filled), 'row')}"
-    return make_column(column, kind, holds, f"keep it with {flags('--categorical', [str(column.name)])}")
+    remark = "" if names_rows(n, len(filled)) else f"keep it with {flags('--categorical', [str(column.name)])}"
+    return make_column(column, kind, holds, remark)
+
+
+def names_rows(n: int, n_filled: int) -> bool:
+    """Whether so many of the cells differ that they name rows: a category of them says nothing about other rows."""
+    return n > 0.9 * n_filled and n > 2
+
+
+def pair_of_numbers(column: pd.Series, n: int) -> Column | None:
+    """Return text with two numbers in nearly all of its cells, such as 120/80, as a column to split; else None."""
+    filled = column.dropna().astype(str)
+    if n <= _FEW_PAIRS or filled.str.fullmatch(_PAIR).mean() < 0.95:
+        return None
+    holds = f"two numbers in a cell, such as {as_text(filled.iloc[0])}"
+    return make_column(column, "text", holds, "split it into two columns of numbers")
 
 
 def n_distinct(filled: pd.Series) -> int:

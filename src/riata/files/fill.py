@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from riata.files.columns import Column, ColumnOptions
+from riata.files.convert import decimal_of
 from riata.files.kinds import kinds
 from riata.files.messages import TableError, as_text, counted, first_few, flags
 from riata.files.read import Source
@@ -19,6 +22,8 @@ from riata.files.table import MIN_ROWS
 
 __all__ = ["Fillable", "prepare_to_fill"]
 
+# What is before the number of a cell, the number, and what is behind it.
+_NUMBER = re.compile(r"([^-+\u2212\d.,]*)([-+\u2212]?[\d.,'\s]*\d(?:[eE][-+]?\d+)?)(.*)")
 _EPOCH = pd.Timestamp("1970-01-01")
 
 
@@ -93,7 +98,11 @@ class Fillable:
                 continue
             column, j = self.columns[positions[name]], positions[name]
             values = _of_its_kind(column, estimate[gaps])
-            if text is None and len(column.invalid):
+            if text is None and column.unit:
+                cells = self.frame.iloc[:, j].to_numpy(dtype=object).copy()
+                cells[gaps] = _written(column, values, cells[column.values.notna()], self.decimal)
+                result.isetitem(j, cells)
+            elif text is None and len(column.invalid):
                 result.isetitem(j, _filled_text(self.frame.iloc[:, j], values, gaps))
             elif text is None:
                 result.isetitem(j, _filled(column, self.frame.iloc[:, j], values, gaps))
@@ -154,10 +163,19 @@ def _written(column: Column, values: NDArray[Any], known: NDArray[np.object_], d
         return [words[bool(value)] for value in values]
     if column.kind == "date":
         return pd.DatetimeIndex(values).strftime(_format_of(column, known) or "%Y-%m-%d").tolist()
-    if _is_whole(column) and not any("." in str(cell) or "," in str(cell) for cell in known):
-        return [str(int(value)) for value in values]
-    digits = max((len(str(cell).partition(decimal)[2]) for cell in known), default=6)
-    return [f"{value:.{digits}f}".replace(".", decimal) for value in values.tolist()]
+    written = [match for cell in known if (match := _NUMBER.fullmatch(str(cell)))]
+    before, behind = _around(written)
+    if _is_whole(column) and not any("." in match[2] or "," in match[2] for match in written):
+        return [f"{before}{int(value)}{behind}" for value in values]
+    decimal = decimal_of([match[2] for match in written], decimal)
+    digits = max((len(match[2].partition(decimal)[2]) for match in written), default=6)
+    return [f"{before}{f'{value:.{digits}f}'.replace('.', decimal)}{behind}" for value in values.tolist()]
+
+
+def _around(written: Sequence[re.Match[str]]) -> tuple[str, str]:
+    """Return what most cells have before and behind their number, such as a currency and a unit."""
+    common = Counter((match[1], match[3]) for match in written).most_common(1)
+    return common[0][0] if common and not set("()") & set("".join(common[0][0])) else ("", "")
 
 
 def _format_of(column: Column, known: NDArray[np.object_]) -> str | None:

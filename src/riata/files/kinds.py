@@ -7,7 +7,14 @@ import pandas as pd
 from pandas.api import types
 
 from riata.files import dates, numeric
-from riata.files.categorical import category_column, n_distinct, rarely_repeated, stripped
+from riata.files.categorical import (
+    category_column,
+    n_distinct,
+    names_rows,
+    pair_of_numbers,
+    rarely_repeated,
+    stripped,
+)
 from riata.files.columns import Column, ColumnOptions, make_column
 from riata.files.messages import TableError, as_text, flags
 
@@ -62,6 +69,7 @@ def _kind(column: pd.Series, decimal: str, options: ColumnOptions) -> Column:
     if name in options.drop:
         return make_column(column, "left out", "", "as asked for")
     if name in options.categorical:
+        _refuse_names_of_rows(column)
         if isinstance(column.dtype, pd.CategoricalDtype):
             return category_column(column)
         text = types.infer_dtype(column, skipna=True) == "string"
@@ -73,6 +81,16 @@ def _kind(column: pd.Series, decimal: str, options: ColumnOptions) -> Column:
     if name in options.beside:
         return make_column(column, "left out", "", f"in obs; to use it: {flags('--categorical', [name])}, or --numeric")
     return _inferred(column, decimal)
+
+
+def _refuse_names_of_rows(column: pd.Series) -> None:
+    filled = column.dropna()
+    n = n_distinct(filled)
+    if names_rows(n, len(filled)):
+        raise TableError(
+            f"--categorical {column.name}: {n:,} of its {len(filled):,} cells differ, so that it names rows and says nothing "
+            f"about others: leave it out, {flags('--drop', [str(column.name)])}"
+        )
 
 
 def _inferred(column: pd.Series, decimal: str) -> Column:
@@ -112,6 +130,7 @@ def _inferred_from_objects(column: pd.Series, decimal: str) -> Column:
     return (
         numeric.from_text(text, decimal)
         or dates.from_text(text)
+        or pair_of_numbers(text, n_distinct(filled))
         or rarely_repeated(text, n_distinct(filled))
         or category_column(text.astype("str"))
     )

@@ -14,6 +14,22 @@ class TableError(ValueError):
     """The table cannot be used as it is; the message says why and what to do."""
 
 
+class TextTargetError(TableError):
+    """The target holds text, and was to be a quantity.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    example : str
+        One of its cells.
+    """
+
+    def __init__(self, message: str, name: str, example: str):
+        super().__init__(message)
+        self.name, self.example = name, example
+
+
 def first_few(names: Sequence[str], separator: str = ", ") -> str:
     """List the first six names and the number of the others."""
     more = len(names) - 6
@@ -47,8 +63,12 @@ def require_column(name: str, columns: Iterable[str]) -> None:
     columns = list(columns)
     if name in columns:
         return
-    lower = {column.lower().strip(): column for column in columns}
-    close = [lower[match] for match in difflib.get_close_matches(name.lower().strip(), lower, n=3, cutoff=0.6)]
     known = first_few(list(map(repr, columns)))
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {known}"
-    raise TableError(f"no column {name!r}: {hint}")
+    raise TableError(f"no column {name!r}: {did_you_mean(name, columns) or f'there are {known}'}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ask for the known names that resemble one; ``""`` where none does."""
+    lower = {each.lower().strip(): each for each in known}
+    close = [lower[match] for match in difflib.get_close_matches(name.lower().strip(), lower, n=3, cutoff=0.6)]
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""

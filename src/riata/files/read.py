@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -62,6 +64,8 @@ class Source:
         Cells that stand for missing values, beside the usual ones.
     beside : frozenset of str
         Columns that describe the samples, which are features only if a user says so.
+    sha256 : str
+        Of the bytes of the file.
     """
 
     frame: pd.DataFrame
@@ -71,6 +75,7 @@ class Source:
     sep: str = ","
     na: tuple[str, ...] = ()
     beside: frozenset[str] = frozenset()
+    sha256: str = ""
 
 
 def ending_of(path: Path) -> str:
@@ -118,9 +123,19 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
         package, extra = _PACKAGES.get(ending, ("pyarrow", "parquet"))
         raise TableError(f"reading {ending[1:]} needs {package}: pip install 'riata[{extra}]'") from None
     except (OSError, EOFError, ValueError, KeyError) as error:
-        hint = _TITLE if isinstance(error, pd.errors.ParserError) else ""  # its rows differ in length
-        raise TableError(f"cannot read {path}: {' '.join(str(error).split())}{hint}") from None
-    return Source(frame, decimal, file_format, is_text, separator, options.na, frozenset(beside))
+        raise TableError(f"cannot read {path}: {_why(error)}") from None
+    digest = hashlib.sha256(data).hexdigest()
+    return Source(frame, decimal, file_format, is_text, separator, options.na, frozenset(beside), digest)
+
+
+def _why(error: Exception) -> str:
+    """Say in words of a table why it cannot be read."""
+    text = " ".join(str(error).split())
+    ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
+    if ragged is not None:
+        expected, line, found = ragged.groups()
+        return f"line {line} has {counted(int(found), 'field')}, those above it {expected}: correct it{_TITLE}"
+    return text + (_TITLE if isinstance(error, pd.errors.ParserError) else "")
 
 
 def read_text(path: Path, options: ReadOptions = ReadOptions()) -> pd.DataFrame:  # noqa: B008 — frozen

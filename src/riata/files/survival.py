@@ -57,7 +57,7 @@ def prepare_survival(
     y, known, given, notes = survival_target(frame, source.decimal, names, options)
     X, columns = features(frame.drop(columns=list(given)), source.decimal, options.without(given), known)
     rows, y = np.flatnonzero(known.to_numpy()), y.reset_index(drop=True)
-    how = (source.decimal, source.na)
+    how = (source.decimal, source.na, source.sha256)
     return Table(X, y, "survival", ", ".join(given), columns, rows, source.file_format, notes, names, *how)
 
 
@@ -223,7 +223,9 @@ def _unclear(column: pd.Series, levels: pd.Series, known: Sequence[str]) -> str:
         )
     counts = levels.value_counts()
     listed = first_few([f"{level!r} ({counts[level]:,})" for level in known])
-    return f"{name!r} holds {listed}: name the level that is the event, such as {flags('--event', [f'{name}={known[-1]}'])}"
+    ways = " or ".join(flags("--event", [f"{name}={level}"]) for level in known[:2])
+    which = ways if len(known) == 2 else f"such as {ways}"
+    return f"{name!r} holds {listed}: name the level that is the event, {which}"
 
 
 def strata_labels(column: pd.Series) -> pd.Series:

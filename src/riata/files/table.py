@@ -13,7 +13,7 @@ from pandas.api import types
 
 from riata.files.columns import Column, ColumnOptions, SurvivalColumns
 from riata.files.kinds import kinds, target_kind
-from riata.files.messages import TableError, as_text, counted, first_few, flags, require_column, row_numbers
+from riata.files.messages import TableError, TextTargetError, as_text, counted, first_few, require_column, row_numbers
 from riata.files.numeric import are_whole
 from riata.files.read import Source
 from riata.files.split import split
@@ -51,6 +51,8 @@ class Table:
         The decimal sign of numbers in text.
     na : tuple of str
         Cells that stand for missing values, beside the usual ones.
+    sha256 : str
+        Of the bytes of the file.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Table:
     survival: SurvivalColumns | None = None
     decimal: str = "."
     na: tuple[str, ...] = ()
+    sha256: str = ""
 
     def __repr__(self) -> str:
         shape = f"{len(self.y):,} rows, {self.X.shape[1]:,} features of {len(self.columns):,} columns"
@@ -156,7 +159,8 @@ def prepare(
     X, columns = features(frame, source.decimal, options.without([target]), known)
     rows = np.flatnonzero(known.to_numpy())
     notes = (*missing_notes(column), *filter(None, [reason]))
-    return Table(X, y, task, target, columns, rows, source.file_format, notes, None, source.decimal, source.na)
+    how = (source.decimal, source.na, source.sha256)
+    return Table(X, y, task, target, columns, rows, source.file_format, notes, None, *how)
 
 
 def check_columns(frame: pd.DataFrame, targets: Sequence[str], options: ColumnOptions) -> None:
@@ -207,7 +211,8 @@ def _no_features(columns: Sequence[Column]) -> str:
     for column in columns:
         by_kind.setdefault(column.kind, []).append(repr(column.name))
     reasons = ", ".join(f"{first_few(names)} ({kind})" for kind, names in by_kind.items()) or "no columns are left"
-    remedy = flags("--categorical", [each.name for each in columns if each.kind in ("identifier", "text")][:1])
+    remedies = [each.use.partition("keep it with ")[2] for each in columns]
+    remedy = next(filter(None, remedies), "")
     return f"no column can be a feature: {reasons}" + (f"; to keep one: {remedy}" if remedy else "")
 
 
@@ -299,8 +304,11 @@ def _quantity(values: pd.Series, is_text: bool) -> NDArray[np.float64]:
     if is_text and set(values.unique()) == {"True", "False"}:
         return (values == "True").to_numpy().astype(np.float64)
     if is_text:
-        raise TableError(
-            f"{values.name!r} is text such as {as_text(values.iloc[0])}, which regression cannot predict: use --task "
-            "classification or, if it is a quantity, leave nothing but the number in each cell (--na for those without one)"
+        name, example = str(values.name), as_text(values.iloc[0])
+        raise TextTargetError(
+            f"{name!r} is text such as {example}, which regression cannot predict: use --task classification or, if it is a "
+            "quantity, leave nothing but the number in each cell (--na for those without one)",
+            name,
+            example,
         )
     return values.to_numpy(dtype=float)

@@ -1,6 +1,10 @@
-"""Outliers of the target, and held-out rows unlike the training rows."""
+"""Outliers of the target, and rows unlike the training rows."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +13,7 @@ from pandas.api import types
 
 from riata.files.messages import as_text, counted, first_few, row_numbers
 
-__all__ = ["extreme_target", "unlike_training"]
+__all__ = ["Seen", "extreme_target", "unlike_training"]
 
 
 def extreme_target(y: NDArray[np.float64], rows: NDArray[np.int64], name: str) -> str:
@@ -41,10 +45,65 @@ def extreme_target(y: NDArray[np.float64], rows: NDArray[np.int64], name: str) -
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the training rows hold in a column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    low, high : float or str, optional
+        Range of numbers, or of dates in ISO format; None for a category.
+    gaps : bool
+        Whether values are missing.
+    """
+
+    name: str
+    low: float | str | None = None
+    high: float | str | None = None
+    gaps: bool = False
+
+    @classmethod
+    def of(cls, column: pd.Series) -> Seen:
+        """Return what a column of the training rows holds."""
+        name, gaps = str(column.name), bool(column.isna().any())
+        if types.is_datetime64_any_dtype(column):
+            return cls(name, column.min().isoformat(), column.max().isoformat(), gaps)
+        if types.is_numeric_dtype(column) and not isinstance(column.dtype, pd.BooleanDtype):
+            return cls(name, float(column.min()), float(column.max()), gaps)
+        return cls(name, gaps=gaps)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Seen:
+        """Return what its attributes are in a model file; raise ValueError for anything else."""
+        name, low, high, gaps = value
+        pair = (type(low), type(high))
+        if (
+            not isinstance(name, str)
+            or not isinstance(gaps, bool)
+            or pair not in ((float,) * 2, (str,) * 2, (type(None),) * 2)
+        ):
+            raise ValueError(f"{value!r} is no range of a column")
+        return cls(name, low, high, gaps)
+
+    @property
+    def range(self) -> tuple[Any, Any] | None:
+        """The smallest and the largest value."""
+        if isinstance(self.low, str) and isinstance(self.high, str):
+            return pd.Timestamp(self.low), pd.Timestamp(self.high)
+        return None if self.low is None else (self.low, self.high)
+
+
 def unlike_training(
-    X: pd.DataFrame, fit: NDArray[np.int64], held_out: NDArray[np.int64], rows: NDArray[np.int64]
+    X: pd.DataFrame,
+    seen: Iterable[Seen],
+    levels: Mapping[str, pd.Index],
+    rows: NDArray[np.int64],
+    *,
+    held_out: bool = True,
 ) -> list[str]:
-    """Return warnings about held-out rows that are unlike all training rows, one for each column.
+    """Return warnings about rows that are unlike all training rows, one for each column.
 
     A value is unlike them if it lies outside their range by more than three times that range, or is a level that none of them
     has, or is missing where none of theirs is.
@@ -52,44 +111,47 @@ def unlike_training(
     Parameters
     ----------
     X : DataFrame
-        All rows.
-    fit, held_out : array of int
-        Positions of the training rows, and of the held-out rows.
+        The rows.
+    seen : iterable of Seen
+        What the training rows hold in each column.
+    levels : mapping of str to Index
+        The levels of the columns of categories.
     rows : array of int of shape (n,)
         Positions of the rows of X in the file.
+    held_out : bool, default=True
+        Whether these rows were held out of the table that the others are from.
     """
     notes = []
-    for name in X:
-        known, new = X[name].iloc[fit], X[name].iloc[held_out]
-        ordered = types.is_numeric_dtype(new) or types.is_datetime64_any_dtype(new)
-        unlike = (
-            _far_outside(known, new) if ordered and not types.is_bool_dtype(new) else new.notna() & ~new.isin(known)
-        )
-        if unlike.any():
-            where = np.flatnonzero(unlike.to_numpy())
-            notes.append(_note(str(name), known, new.iloc[where], rows[held_out[where]], ordered=ordered))
-        if new.isna().any() and not known.isna().any():
-            where = rows[held_out[np.flatnonzero(new.isna().to_numpy())]]
-            notes.append(f"{name!r} is missing in {row_numbers(where)}, which were held out, and in no training row")
+    for each in seen:
+        new = X[each.name]
+        if each.range is not None:
+            margin = 3 * (each.range[1] - each.range[0])
+            unlike = (new < each.range[0] - margin) | (new > each.range[1] + margin)
+        else:
+            unlike = new.notna() & ~new.isin(levels[each.name])
+        where = np.flatnonzero(unlike.to_numpy())
+        if len(where):
+            notes.append(_note(each, new.iloc[where], rows[where], held_out=held_out))
+        if new.isna().any() and not each.gaps:
+            gaps = rows[np.flatnonzero(new.isna().to_numpy())]
+            out = ", which were held out," if held_out else ""
+            notes.append(f"{each.name!r} is missing in {row_numbers(gaps)}{out} and in no training row")
     return notes
 
 
-def _far_outside(known: pd.Series, new: pd.Series) -> pd.Series[bool]:
-    low, high = known.min(), known.max()
-    margin = 3 * (high - low)
-    outside: pd.Series[bool] = (new < low - margin) | (new > high + margin)
-    return outside
-
-
-def _note(name: str, known: pd.Series, new: pd.Series, rows: NDArray[np.int64], *, ordered: bool) -> str:
+def _note(seen: Seen, new: pd.Series, rows: NDArray[np.int64], *, held_out: bool) -> str:
     values = first_few([as_text(value) for value in dict.fromkeys(new)])
-    if ordered:
-        between = f"between {as_text(known.min())} and {as_text(known.max())}"
+    was = "was" if len(rows) == 1 else "were"
+    out = f", which {was} held out," if held_out else ""
+    if seen.range is not None:
+        between = f"between {as_text(seen.range[0])} and {as_text(seen.range[1])}"
+        what = "scores" if held_out else "predictions"
         return (
-            f"{name!r} is {values} in {row_numbers(rows)}, which {'was' if len(rows) == 1 else 'were'} held out, and "
-            f"{between} in the training rows: scores may depend on that. Check it, or mark it as missing with --na"
+            f"{seen.name!r} is {values} in {row_numbers(rows)}{out} and {between} in the training rows: {what} may depend on "
+            "that. Check it, or mark it as missing with --na"
         )
     return (
-        f"{counted(len(rows), 'row')} that {'was' if len(rows) == 1 else 'were'} held out ({row_numbers(rows)}) hold levels of "
-        f"{name!r} that no training row has: {values}. They are treated as an average level"
+        f"{counted(len(rows), 'row')}{f' that {was} held out' if held_out else ''} ({row_numbers(rows)}) "
+        f"{'holds a level' if len(rows) == 1 else 'hold levels'} of {seen.name!r} that no training row has: {values}. "
+        f"{'It is' if len(rows) == 1 else 'They are'} treated as an average level"
     )

@@ -27,7 +27,7 @@ def check_writable(path: Path) -> None:
         )
 
 
-def encode(frame: pd.DataFrame, path: Path, sep: str = ",") -> bytes:
+def encode(frame: pd.DataFrame, path: Path, sep: str = ",", decimal: str = ".") -> bytes:
     """Return the contents of a file; the same table gives the same bytes.
 
     Parameters
@@ -38,6 +38,8 @@ def encode(frame: pd.DataFrame, path: Path, sep: str = ",") -> bytes:
         Where it will be; only the name's ending matters.
     sep : str
         The separator of the fields of a text; written as a tab where that is spaces.
+    decimal : str
+        The decimal sign of a text.
 
     Returns
     -------
@@ -49,5 +51,6 @@ def encode(frame: pd.DataFrame, path: Path, sep: str = ",") -> bytes:
         frame.to_parquet(buffer)
         return buffer.getvalue()
     labelled = not isinstance(frame.index, pd.RangeIndex)
-    text = frame.to_csv(index=labelled, lineterminator="\n", sep=sep if len(sep) == 1 else "\t").encode()
+    sep = sep if len(sep) == 1 else "\t"
+    text = frame.to_csv(index=labelled, lineterminator="\n", sep=sep, decimal=decimal).encode()
     return gzip.compress(text, mtime=0) if path.suffix.lower() == ".gz" else text

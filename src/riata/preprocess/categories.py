@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from riata.preprocess import marginal
 
 __all__ = ["Categories", "as_frame", "holds_text", "learn"]
 
+MANY = 10  # cells that differ, of a column that this is worth a warning
 FEWEST = 2  # samples of a level; levels with fewer share one code
 _TEXT = ("String", "Utf8", "Categorical", "Enum", "Object", "Boolean")  # dtypes of polars
 _NO_LEVELS = ("integer", "floating", "mixed-integer-float", "decimal", "complex", "empty")  # objects that are numbers
@@ -79,7 +82,10 @@ def learn(X: Any, which: Any, sample_weight: Any = None) -> Categories | None:
         names = None if frame.columns.inferred_type == "integer" else frame.columns.to_numpy(dtype=object)
         found = check.categorical(which, names, frame.shape[1])
     counts = _counts(sample_weight, len(frame))
-    return Categories({j: _column(frame.iloc[:, j], counts) for j in found}) if found else None
+    columns = {j: _column(frame.iloc[:, j], counts) for j in found}
+    if isinstance(which, str) and which == "from_dtype":
+        _warn_of_many_levels([frame.iloc[:, j] for j in found])
+    return Categories(columns) if found else None
 
 
 def _may_hold_text(X: Any) -> bool:
@@ -97,6 +103,25 @@ def holds_text(column: pd.Series) -> bool:
         return False
     kind = pd.api.types.infer_dtype(column, skipna=True)
     return not kind.startswith(_NO_LEVELS) and not any(date in kind for date in _DATES)
+
+
+def _warn_of_many_levels(columns: Sequence[pd.Series]) -> None:
+    """Warn of text of which most cells differ: numbers with units, dates or names, of which levels say little."""
+    many = []
+    for column in columns:
+        filled = column.dropna()
+        asked_for = isinstance(column.dtype, pd.CategoricalDtype)
+        if not asked_for and len(filled) > 2 * MANY and filled.nunique() > len(filled) / 2:
+            many.append(f"{column.name!r} (such as {str(filled.iloc[0])!r})")
+    if many:
+        shown = ", ".join(many[:6]) + (f" and {len(many) - 6} more" if len(many) > 6 else "")
+        warnings.warn(
+            f"most cells of these columns of text differ, and each is a level of a category: {shown}. If they hold numbers or "
+            "dates, convert them (pandas.to_numeric, pandas.to_datetime), or read the file with riata.read_table, which "
+            "reads units, decimal commas and dates; if they name rows, drop them; astype('category') keeps them silently",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _counts(sample_weight: Any, n: int) -> NDArray[np.float64]:

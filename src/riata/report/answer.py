@@ -42,7 +42,12 @@ def _how_good(summary: dict[str, Any]) -> str:
         low, high = interval(score, model["score"], model["score_se"], summary["n_held_out"])
         beside.insert(0, f"95 % interval {_number(low)} to {_number(high)}")
     inside = f" ({'; '.join(beside)})" if beside else ""
-    return f"On {summary['n_held_out']:,} held-out samples its {score} is {_number(model['score'])}{inside}; "
+    samples = (
+        f"{summary['n_held_out']:,} held-out samples"
+        if summary["held_out"]
+        else f"the {summary['n_held_out']:,} samples given"
+    )
+    return f"On {samples} its {score} is {_number(model['score'])}{inside}; "
 
 
 def interval(name: str, score: float, error: float, n: int) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,6 +61,10 @@ class About:
         Name, kind, contents and use of columns of the file, those that are no features too.
     n_columns : int
         Their number in the file, which may be larger.
+    held_out : bool
+        Whether it is known that the model was not fitted on the samples.
+    absent : tuple of str
+        Features that are missing in all samples: points of the path with them are left out.
     """
 
     title: str = ""
@@ -71,6 +76,8 @@ class About:
     kinds: tuple[str, ...] = ()
     columns: tuple[tuple[str, str, str, str], ...] = ()
     n_columns: int = 0
+    held_out: bool = False
+    absent: tuple[str, ...] = ()
 
 
 def summarise(
@@ -94,7 +101,8 @@ def summarise(
     for selector in (stability, knockoffs):
         _check_selector(selector, model)
     outcome = outcome_of(model, y, len(samples))
-    shown = explorer.shown(model)
+    absent = np.isin(features.names_of(model), about.absent)
+    shown = [each for each in explorer.shown(model) if not (each.point.selected & absent).any()]
     curves = features.curves_of(model, X, random_state)
     table = features.held_out_table(model, X, y, curves=curves, n_jobs=n_jobs, random_state=random_state)
     names = features.names_of(model)
@@ -107,6 +115,7 @@ def summarise(
         "loss_name": "loss" if outcome.kind == "numbers" and model._has_own_losses else _LOSSES[outcome.kind],
         "prediction_name": _PREDICTIONS[outcome.kind],
         "n_held_out": len(samples),
+        "held_out": about.held_out,
         "n_features": len(names),
         "names": names,
         "truth": outcome.truth(),
