@@ -16,7 +16,7 @@ from pandas.api import types
 from riata.evidence.curves import brief
 from riata.files.columns import Column, invalid_cells, make_column, nearly_all_valid
 from riata.files.convert import to_numbers, unit_of
-from riata.files.messages import TableError, as_text
+from riata.files.messages import TableError, as_text, flags
 
 __all__ = ["are_whole", "from_text", "number_column", "read_numbers", "target_numbers"]
 
@@ -62,7 +62,9 @@ def number_column(column: pd.Series, decimal: str, *, on_request: bool = False) 
     integers = types.is_integer_dtype(column) and not column.isna().any() and not len(invalid)
     stored = column if integers else pd.Series(values, column.index, name=name)
     if not on_request and are_whole(known) and _identifies_rows(known, name):
-        return make_column(stored, "identifier", f"{len(known):,} different numbers", f"keep it with --numeric {name}")
+        return make_column(
+            stored, "identifier", f"{len(known):,} different numbers", f"keep it with {flags('--numeric', [name])}"
+        )
     n_distinct = len(np.unique(known))
     if n_distinct == 1 and len(known) == len(values):
         return make_column(stored, "constant", f"every cell is {as_text(known[0])}")
