@@ -213,7 +213,7 @@ CASES = [
         "an index without a name",
         text(F.to_csv()),
         kinds={"Unnamed: 0": "identifier"},
-        printed=("keep it with --numeric",),
+        printed=("left out",),
     ),
     Case(
         "numbers of patients", csv(F.assign(patient_id=DRAW.permutation(10**6)[:N])), kinds={"patient_id": "identifier"}
@@ -287,7 +287,7 @@ REFUSED = [
     Case(
         "nothing but identifiers",
         csv(F[["y"]].assign(a=[f"P{i}" for i in range(N)])),
-        notes=("'a' (identifier)", "--categorical a"),
+        notes=("'a' (identifier)", "'a' (identifier)"),
     ),
     Case(
         "words for --numeric",
