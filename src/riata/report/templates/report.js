@@ -1,6 +1,7 @@
 (() => {
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
+const heldOut = data.held_out ? "held-out " : "";  // else it is not known whether the model was fitted on the samples
 const points = data.points, features = data.features, names = data.names;
 const state = { at: data.at, byLambda: false };
 const updates = []; // functions to call when the slider moves
@@ -166,7 +167,7 @@ function weightsChart() {
 function matrixCard() {
   if (!data.truth.has_matrix) return null;
   const classes = data.truth.classes, body = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" });
-  const title = `Confusion matrix of ${counted(data.n_held_out, "held-out sample")}`;
+  const title = `Confusion matrix of ${counted(data.n_held_out, `${heldOut}sample`)}`;
   updates.push(() => {
     const matrix = points[state.at].matrix;
     const head = el("tr", {}, el("td", {}), classes.map(name => el("th", { scope: "col", title: name }, bdi(cut(name, 14)))));
@@ -225,11 +226,11 @@ function scatterCard() {
     const y = yAxis(chart, low, high, "predicted", 300), x = xAxis(chart, low, high, "true", 300);
     chart.append(svg("line", { class: "chance", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }), marks);
     marks.replaceChildren(...truth.true[k].map((v, i) => svg("circle", { class: "dot", cx: x(v), cy: y(points[state.at].predicted[k][i]), r: 2.6, opacity: 0.6 })));
-    chart.setAttribute("aria-label", `Predicted against true values of ${truth.n_shown} held-out samples`);
+    chart.setAttribute("aria-label", `Predicted against true values of ${truth.n_shown} ${heldOut}samples`);
   };
   chooser.addEventListener("change", draw);
   updates.push(draw);
-  const some = truth.n_shown < data.n_held_out ? `${truth.n_shown} of ${data.n_held_out.toLocaleString("en")} held-out samples, drawn at random.` : `${truth.n_shown} held-out samples.`;
+  const some = truth.n_shown < data.n_held_out ? `${truth.n_shown} of ${data.n_held_out.toLocaleString("en")} ${heldOut}samples, drawn at random.` : `${truth.n_shown} ${heldOut}samples.`;
   return card("Predicted against true", truth.outputs.length > 1 ? chooser : null, chart, el("p", {}, some));
 }
 
@@ -254,7 +255,7 @@ function survivalCard() {
     });
     lines.replaceChildren(...drawn);
     const both = groups.some(g => g.observed) && groups.some(g => g.predicted);
-    notes.replaceChildren(legend(entries), el("p", {}, both ? "Lines: Kaplan-Meier estimates of the held-out samples, by predicted risk. Dashed: mean predictions." : groups.some(g => g.predicted) ? "Mean predictions, by predicted risk." : "Kaplan-Meier estimates of the held-out samples, by predicted risk."));
+    notes.replaceChildren(legend(entries), el("p", {}, both ? `Lines: Kaplan-Meier estimates of the ${heldOut}samples, by predicted risk. Dashed: mean predictions.` : groups.some(g => g.predicted) ? "Mean predictions, by predicted risk." : `Kaplan-Meier estimates of the ${heldOut}samples, by predicted risk.`));
     chart.setAttribute("aria-label", "Survival curves of " + entries.map(e => e[0]).join(", "));
   });
   return card("Survival by predicted risk", chart, notes);
@@ -423,7 +424,7 @@ function tableSection() {
   if (!features.selected.some(Boolean)) byId("which").value = "all";
   const hints = ["Importance: for a feature of the model the λ at which it leaves the path for good; the others come below.",
     "In models from: the number of features of the sparsest model on the path that holds it.",
-    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals.`,
+    `Loss rise: of the ${heldOut}${data.loss_name} where the column is permuted, with 95 % intervals.`,
     `Effect: on the mean ${data.prediction_name}, over the middle 90 % of the column.`];
   if (data.stability) hints.push(`Stability: the share of ${data.stability.n_resamples} half-samples in which it is among the top ${data.stability.n_taken}.`);
   if (data.knockoffs) hints.push(`Knockoffs: by how much it is more important than its knockoff; selected at a false discovery rate of ${data.knockoffs.fdr}.`);
@@ -499,7 +500,7 @@ function effectSection() {
   if (!n) { byId("effects").hidden = true; return; }
   byId("effect-cards").append(...data.effects.map(effectCard));
   const what = data.kind === "classes" && data.truth.classes.length === 2 ? `probability of ${data.truth.classes[1]}` : data.prediction_name;
-  const hints = [`Mean ${what} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
+  const hints = [`Mean ${what} where the feature is set to a value in all ${heldOut}samples. Bars: how the ${heldOut}samples are distributed.`];
   if (data.alternatives) hints.push("Instead: features that are not in the model and could replace it, with the share of its variance that they explain.");
   if (data.effects.length < n) hints.push(`Shown are the ${data.effects.length} most important of ${n} features.`);
   byId("effects-hint").textContent = hints.join(" ");
@@ -530,7 +531,7 @@ function mapCard(map) {
 function mapSection() {
   if (features.selected.filter(Boolean).length < 2) { byId("maps").hidden = true; return; }
   byId("maps-hint").textContent = data.maps.length
-    ? "Mean prediction where two features are set to values in all held-out samples: the pairs of selected features whose effects add up least."
+    ? `Mean prediction where two features are set to values in all ${heldOut}samples: the pairs of selected features whose effects add up least.`
     : "None is clear: in the pairs of the most important features that were tried, the effects of the two add up.";
   byId("map-cards").append(...data.maps.map(mapCard));
 }
@@ -549,7 +550,7 @@ function explorer() {
   const outcome = { classes: [matrixCard, rocCard], labels: [rocCard], numbers: [scatterCard], times: [survivalCard], intervals: [survivalCard] }[data.kind];
   const penalised = points.some(p => !p.refitted);
   const cards = [
-    pathChart("Score on held-out samples", data.score_name, "score", "score_se", "± one standard error, by a jackknife."),
+    pathChart(`Score on ${heldOut}samples`, data.score_name, "score", "score_se", "± one standard error, by a jackknife."),
     pathChart("Validation loss", "validation loss", "val_loss", "val_loss_se", `± one standard error${penalised ? "; of the penalised networks where no refit is stored" : ", after a refit"}.`),
     weightsChart(), ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(), insideCard(),
   ];
