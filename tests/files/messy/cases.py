@@ -213,6 +213,7 @@ CASES = [
         "an index without a name",
         text(F.to_csv()),
         kinds={"Unnamed: 0": "identifier"},
+        printed=("left out",),
     ),
     Case(
         "numbers of patients", csv(F.assign(patient_id=DRAW.permutation(10**6)[:N])), kinds={"patient_id": "identifier"}

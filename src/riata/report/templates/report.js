@@ -1,6 +1,7 @@
 (() => {
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
+const heldOut = data.held_out ? "held-out " : "";  // else it is not known whether the model was fitted on the samples
 const points = data.points, features = data.features, names = data.names;
 const state = { at: data.at, byLambda: false };
 const updates = []; // functions to call when the slider moves
@@ -194,7 +195,7 @@ function weightsChart() {
 function matrixCard() {
   if (!data.truth.has_matrix) return null;
   const classes = data.truth.classes, body = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" });
-  const title = `Confusion matrix of ${counted(data.n_held_out, "held-out sample")}`;
+  const title = `Confusion matrix of ${counted(data.n_held_out, `${heldOut}sample`)}`;
   updates.push(() => {
     const matrix = points[state.at].matrix;
     const head = el("tr", {}, el("td", {}), classes.map(name => el("th", { scope: "col", title: name }, bdi(cut(name, 14)))));
@@ -253,11 +254,11 @@ function scatterCard() {
     const y = yAxis(chart, low, high, "predicted", 300), x = xAxis(chart, low, high, "true", 300);
     chart.append(svg("line", { class: "chance", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }), marks);
     marks.replaceChildren(...truth.true[k].map((v, i) => svg("circle", { class: "dot", cx: x(v), cy: y(points[state.at].predicted[k][i]), r: 2.6, opacity: 0.6 })));
-    chart.setAttribute("aria-label", `Predicted against true values of ${truth.n_shown} held-out samples`);
+    chart.setAttribute("aria-label", `Predicted against true values of ${truth.n_shown} ${heldOut}samples`);
   };
   chooser.addEventListener("change", draw);
   updates.push(draw);
-  const some = truth.n_shown < data.n_held_out ? `${truth.n_shown} of ${data.n_held_out.toLocaleString("en")} held-out samples, drawn at random.` : `${truth.n_shown} held-out samples.`;
+  const some = truth.n_shown < data.n_held_out ? `${truth.n_shown} of ${data.n_held_out.toLocaleString("en")} ${heldOut}samples, drawn at random.` : `${truth.n_shown} ${heldOut}samples.`;
   return card("Predicted against true", truth.outputs.length > 1 ? chooser : null, chart, el("p", {}, some));
 }
 
@@ -282,7 +283,7 @@ function survivalCard() {
     });
     lines.replaceChildren(...drawn);
     const both = groups.some(g => g.observed) && groups.some(g => g.predicted);
-    notes.replaceChildren(legend(entries), el("p", {}, both ? "Lines: Kaplan-Meier estimates of the held-out samples, by predicted risk. Dashed: mean predictions." : groups.some(g => g.predicted) ? "Mean predictions, by predicted risk." : "Kaplan-Meier estimates of the held-out samples, by predicted risk."));
+    notes.replaceChildren(legend(entries), el("p", {}, both ? `Lines: Kaplan-Meier estimates of the ${heldOut}samples, by predicted risk. Dashed: mean predictions.` : groups.some(g => g.predicted) ? "Mean predictions, by predicted risk." : `Kaplan-Meier estimates of the ${heldOut}samples, by predicted risk.`));
     chart.setAttribute("aria-label", "Survival curves of " + entries.map(e => e[0]).join(", "));
   });
   return card("Survival by predicted risk", chart, notes);
@@ -467,7 +468,7 @@ function tableSection() {
   if (!features.selected.some(Boolean)) byId("which").value = "all";
   const hints = ["Importance: the penalty λ at which the feature is dropped from the model; features outside the model have none.",
     "Enters at: the size of the smallest model on the path that has it.",
-    `Loss rise: of the held-out ${data.loss_name} where the column is permuted, with 95 % intervals; ° marks those not clearly above 0: these samples do not show that the model needs the feature.`,
+    `Loss rise: of the ${heldOut}${data.loss_name} where the column is permuted, with 95 % intervals; ° marks those not clearly above 0: these samples do not show that the model needs the feature.`,
     `Effect: on the mean ${predictionName}, over the middle 90 % of the column; of a category, at the two levels that differ most from the average.`];
   if (data.stability) hints.push(`Stability: the share of ${data.stability.n_resamples} half-samples in which it is among the top ${data.stability.n_taken}.`);
   if (data.knockoffs) hints.push(`Knockoffs: by how much it is more important than its knockoff; selected at a false discovery rate of ${data.knockoffs.fdr}.`);
@@ -547,7 +548,7 @@ function effectSection() {
   const n = features.selected.filter(Boolean).length;
   if (!n) { byId("effects").hidden = true; return; }
   byId("effect-cards").append(...data.effects.map(effectCard));
-  const hints = [`Mean ${predictionName} where the feature is set to a value in all held-out samples. Bars: how the held-out samples are distributed.`];
+  const hints = [`Mean ${predictionName} where the feature is set to a value in all ${heldOut}samples. Bars: how the ${heldOut}samples are distributed.`];
   if (data.effects.some(effect => !effect.ordered)) hints.push("Dashed: the average over samples.");
   if (data.alternatives) hints.push("Similar: r² is the share of the feature's variance that the other one explains; with a large one the model might as well have used that.");
   if (data.effects.length < n) hints.push(`Shown are the ${data.effects.length} most important of ${n} features.`);
@@ -578,7 +579,7 @@ function mapCard(map) {
 function mapSection() {
   if (features.selected.filter(Boolean).length < 2) { byId("maps").hidden = true; return; }
   byId("maps-hint").textContent = data.maps.length
-    ? "Mean prediction where two features are set to values in all held-out samples: the pairs of selected features whose effects add up least."
+    ? `Mean prediction where two features are set to values in all ${heldOut}samples: the pairs of selected features whose effects add up least.`
     : "None is clear: in the pairs of the most important features that were tried, the effects of the two add up.";
   const reason = data.screening.split(": ").slice(1).join(": ");
   if (reason) byId("maps-hint").append(` Not all pairs were tested before the path: ${reason}.`);
@@ -599,7 +600,7 @@ function explorer() {
   const outcome = { classes: [matrixCard, rocCard], labels: [rocCard], numbers: [scatterCard], times: [survivalCard], intervals: [survivalCard] }[data.kind];
   const penalised = points.some(p => !p.refitted);
   const cards = [
-    pathChart("Score on held-out samples", data.score_name, "score", "score_se", "The band is one standard error to either side."),
+    pathChart(`Score on ${heldOut}samples`, data.score_name, "score", "score_se", "The band is one standard error to either side."),
     pathChart(penalised ? "Validation loss" : "Validation loss after the refit", "validation loss", "val_loss", "val_loss_se", `The band is one standard error to either side${penalised ? "; of the networks before the refit where none is stored" : ""}.`),
     ...outcome.map(make => make()), crossValidationCard(), ...pixelCards(), insideCard(),
   ];
