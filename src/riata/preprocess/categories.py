@@ -120,8 +120,8 @@ def _warn_of_many_levels(columns: Sequence[pd.Series]) -> None:
         shown = ", ".join(many[:6]) + (f" and {len(many) - 6} more" if len(many) > 6 else "")
         warnings.warn(
             f"most cells of these columns of text occur once, and each is a level of a category: {shown}. If they hold "
-            "numbers or dates, convert them (pandas.to_numeric, pandas.to_datetime), or read the file with riata.read_table, which "
-            "reads units, decimal commas and dates; if they name rows, drop them; astype('category') keeps them silently",
+            "numbers or dates, convert them (pandas.to_numeric, pandas.to_datetime), or read the file with riata.read_table, "
+            "which reads units, decimal commas and dates; if they name rows, drop them; astype('category') keeps them silently",
             UserWarning,
             stacklevel=2,
         )
