@@ -420,7 +420,7 @@ def test_noise_of_many_levels_does_not_rank_above_an_effect(Estimator, target, r
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
 
 
-def test_text_of_which_most_cells_differ_is_a_category_with_a_warning(rng):
+def test_text_of_which_most_cells_occur_once_is_a_category_with_a_warning(rng):
     dose = [f"{value:.2f} mg" for value in rng.normal(100, 10, N)]
     frame = FRAME.assign(dose=dose)
     with pytest.warns(UserWarning, match="'dose'.*to_numeric.*read_table"):

@@ -16,7 +16,7 @@ from riata.preprocess import marginal
 
 __all__ = ["Categories", "as_frame", "holds_text", "learn"]
 
-MANY = 10  # cells that differ, of a column that this is worth a warning
+FEW_CELLS = 20  # of a column of text; fewer are not worth a warning
 FEWEST = 2  # samples of a level; levels with fewer share one code
 _TEXT = ("String", "Utf8", "Categorical", "Enum", "Object", "Boolean")  # dtypes of polars
 _NO_LEVELS = ("integer", "floating", "mixed-integer-float", "decimal", "complex", "empty")  # objects that are numbers
@@ -106,19 +106,22 @@ def holds_text(column: pd.Series) -> bool:
 
 
 def _warn_of_many_levels(columns: Sequence[pd.Series]) -> None:
-    """Warn of text of which most cells differ: numbers with units, dates or names, of which levels say little."""
+    """Warn of text of which most cells occur once: numbers with units, dates or names, of which levels say little.
+
+    Counting levels instead would warn of many towns in a fold or a half-sample, where each occurs a few times.
+    """
     many = []
     for column in columns:
         filled = column.dropna()
         asked_for = isinstance(column.dtype, pd.CategoricalDtype)
-        if not asked_for and len(filled) > 2 * MANY and filled.nunique() > len(filled) / 2:
+        if not asked_for and len(filled) > FEW_CELLS and (filled.value_counts() == 1).sum() > len(filled) / 2:
             many.append(f"{column.name!r} (such as {str(filled.iloc[0])!r})")
     if many:
         shown = ", ".join(many[:6]) + (f" and {len(many) - 6} more" if len(many) > 6 else "")
         warnings.warn(
-            f"most cells of these columns of text differ, and each is a level of a category: {shown}. If they hold numbers or "
-            "dates, convert them (pandas.to_numeric, pandas.to_datetime), or read the file with riata.read_table, which "
-            "reads units, decimal commas and dates; if they name rows, drop them; astype('category') keeps them silently",
+            f"most cells of these columns of text occur once, and each is a level of a category: {shown}. If they hold "
+            "numbers or dates, convert them (pandas.to_numeric, pandas.to_datetime), or read the file with riata.read_table, "
+            "which reads units, decimal commas and dates; if they name rows, drop them; astype('category') keeps them silently",
             UserWarning,
             stacklevel=2,
         )
