@@ -107,7 +107,7 @@ def _score(model: Any, test: Part) -> float:
 
 def _few_riata(fitted: Fitted, task: Task, k: int, test: Part) -> dict[str, Any]:
     """Score the path's densest model of at most k columns, and the same network trained on these columns alone."""
-    few = fitted.model.at(n_features=k)
+    few = fitted.model.at(n_features=min(k, fitted.model.n_features_in_))
     chosen = np.flatnonzero(few.selected_)
     found = {"score": _score(few, test), "n_kept": len(chosen), "scratch": None}
     if len(chosen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self, cast
 
@@ -207,6 +208,12 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
     def score_name(self) -> str:
         """What ``score`` returns."""
         return "concordance"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = type(self).__new__(type(self))  # without the estimate that a pickle needs
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "point_"):

@@ -83,7 +83,15 @@ class CrossEntropy(ClassLoss):
         return -(log_probability * target).sum(-2), log_probability.exp_().sub_(target).mT
 
     def slope(self, output: Tensor, target: Tensor) -> Tensor:
-        """Return the class probabilities less the target alone."""
+        """Return the class probabilities less the target alone.
+
+        Parameters
+        ----------
+        output : Tensor of shape (R, n, o)
+            Outputs of R networks for n samples.
+        target : Tensor of shape (n, o)
+            One-hot.
+        """
         if output.device.type == "cuda":
             return output.softmax(-1).sub_(target)
         return output.mT.softmax(-2).sub_(target.mT).mT
