@@ -13,7 +13,8 @@ from sklearn.linear_model import lasso_path
 
 from experiments.protocol import Split, widths
 from riata import LassoNetRegressor, Path, Point
-from riata.estimators.fitting import Prepared, Settings, iterations, prepare
+from riata.estimators.fitting import Prepared, Settings, prepare
+from riata.estimators.solving import iterations
 from riata.network.stacked import SparseWeights
 from riata.path.points import mean_and_error
 from riata.path.solve import points

@@ -21,7 +21,7 @@ from riata import (
     Training,
     together,
 )
-from riata.estimators import fitting
+from riata.estimators import fitting, solving
 from riata.path import refit
 from riata.solver import stack
 
@@ -131,7 +131,7 @@ def side_by_side(monkeypatch):
     """Networks are trained side by side on the CPU too; how many there are at a time."""
     monkeypatch.setattr(together, "pays", lambda device: True)
     counts: dict[str, list[int]] = {"paths": [], "refits": []}
-    paths, trained = fitting._paths, refit._side_by_side
+    paths, trained = solving._paths, refit._side_by_side
 
     def counted_paths(posed):
         counts["paths"].append(len(posed))
@@ -141,7 +141,7 @@ def side_by_side(monkeypatch):
         counts["refits"].append(len(starts))
         return trained(starts, *others)
 
-    monkeypatch.setattr(fitting, "_paths", counted_paths)
+    monkeypatch.setattr(solving, "_paths", counted_paths)
     monkeypatch.setattr(refit, "_side_by_side", counted_refits)
     return counts
 

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from riata import LassoNetClassifier, LassoNetRegressor, Training
-from riata.estimators import fitting
+from riata.estimators import solving
 from riata.network.stacked import Network
 from riata.path import selection
 from riata.solver.solve import Solver
@@ -385,7 +385,7 @@ def test_predictions_in_blocks_are_those_of_all_samples_at_once(monkeypatch, net
     model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", hidden_dims=network).fit(X, y)
     whole = model.predict(X[:n])
     sizes = sizes_of_passes(monkeypatch, model._solved.network)
-    monkeypatch.setattr(fitting, "_ENTRIES", 50 * (8 + 9 + n_hidden))
+    monkeypatch.setattr(solving, "_ENTRIES", 50 * (8 + 9 + n_hidden))
     np.testing.assert_allclose(model.predict(X[:n]), whole, rtol=1e-12)
     assert max(sizes) == min(n, 50)
 
@@ -394,7 +394,7 @@ def test_the_memory_of_a_prediction_has_a_bound(monkeypatch):
     model = regressor(lambda_seq=(0.5,), n_iters=20, select="best", hidden_dims=(8, 100)).fit(X, y)
     sizes = sizes_of_passes(monkeypatch, model._solved.network)
     model.predict(np.zeros((200_000, D)))
-    assert max(sizes) * (8 + 9 + 108) <= fitting._ENTRIES
+    assert max(sizes) * (8 + 9 + 108) <= solving._ENTRIES
 
 
 def test_a_pass_that_does_not_learn_has_no_buffers_for_gradients():

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from riata.cli import options
+from riata.cli import losses
 from riata.cli.evidence import Evidence, Selection
 from riata.cli.options import Job
 from riata.cli.output import SHOWN, mention_rest, number_table, print_text
@@ -115,7 +115,7 @@ def _show_features(console: Console, result: Result) -> None:
 def loss_of(result: Result) -> str:
     """Return the name of the loss whose rise is measured."""
     loss = result.job.loss
-    return _LOSS[result.table.task] if loss is None else f"loss ({options.loss_name(loss)})"
+    return _LOSS[result.table.task] if loss is None else f"loss ({losses.loss_name(loss)})"
 
 
 def _no_feature(result: Result) -> str:

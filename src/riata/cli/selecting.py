@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from riata import plot
-from riata.cli import evidence, options, printing
+from riata.cli import evidence, losses, options, printing
 from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence, Rows
 from riata.cli.opening import MODEL_FILE
@@ -72,21 +72,21 @@ def select(
         job = Job(out, seed, M=M, hidden=options.parse_widths(hidden), quiet=quiet, json=json, cv=options.check_cv(cv))
         job = replace(job, max_false=options.check_max_false(stability, max_false), fdr=options.check_fdr(fdr))
         job = replace(job, n_jobs=options.check_jobs(jobs))
-        job = replace(job, image=options.parse_image(image), report=report, loss=options.parse_loss(loss))
+        job = replace(job, image=options.parse_image(image), report=report, loss=losses.parse_loss(loss))
         columns = {"time": time, "event": event, "entry": entry, "strata": strata, "id": id}
         options.check_target(target, task, loss=job.loss, **columns)
-        task = options.task_of(task, job.loss)
+        task = losses.task_of(task, job.loss)
         arguments = options.table_arguments(
             options.read_options(sep, decimal, na, skip),
             replace(options.column_options(categorical, numeric, dates, drop), keep_constants=job.image is not None),
             **{"target": target, "task": task.value, **columns},
         )
-        with options.explaining_loss(loss, job.loss):
+        with losses.explaining_loss(loss, job.loss):
             table = read_table(file, **arguments)
-        options.check_levels(loss, job.loss, table.y)
+        losses.check_levels(loss, job.loss, table.y)
         options.check_image(job.image, table.X.shape[1])
         job = replace(job, k=options.check_k(k, table.X.shape[1], "features"))
-        job.note(*options.loss_note(loss, job.loss))
+        job.note(*losses.loss_note(loss, job.loss))
         run(table, job, Origin(file, arguments, command_line(context)))
 
 

@@ -14,9 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.estimators.fitting import Checked, Settings, Solved, prepare, solve
+from riata.estimators.fitting import Checked, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
+from riata.estimators.solving import Solved, solve
 from riata.losses.targets import Target
 from riata.network import user
 from riata.network.export import FittedModule

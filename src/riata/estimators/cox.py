@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from riata import check
 from riata.estimators.documentation import documented
-from riata.estimators.fitting import Settings, Solved
+from riata.estimators.fitting import Settings
 from riata.estimators.plots import SurvivalPlots
+from riata.estimators.solving import Solved
 from riata.estimators.supervised import Supervised
 from riata.losses.survival import EVENT, Ranks, Survival, learn_survival
 from riata.losses.targets import Target

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from riata.estimators.fitting import Solved, prepare, solve
+from riata.estimators.fitting import prepare
+from riata.estimators.solving import Solved, solve
 from riata.estimators.supervised import Supervised
 from riata.path import selection
 from riata.path.points import Path, Point

@@ -211,7 +211,7 @@ def _estimators() -> dict[str, type]:
 def _kinds() -> dict[str, Kind]:
     """Return the classes whose objects a file may hold, by the names that files have for them. A name is for ever."""
     from riata.estimators.cox import Baselines
-    from riata.estimators.fitting import Solved
+    from riata.estimators.solving import Solved
     from riata.estimators.training import Training
 
     plain = [

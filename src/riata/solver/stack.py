@@ -62,18 +62,18 @@ def batches(
     """
     widths = [problem.n_columns for problem in problems] if widths is None else widths
     found: list[list[int]] = []
-    room, order = 0.0, {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
+    left, order = 0.0, {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
     for i in sorted(range(len(problems)), key=lambda i: (order[kinds[i]], -widths[i], i)):
         first = found[-1][0] if found else i
         size = _bytes(problems[first], widths[first])
         similar = kinds[i] == kinds[first] and (widths[first] <= _NARROW or widths[i] >= _LEAST * widths[first])
-        if found and similar and size <= room and stackable([problems[first], problems[i]]):
+        if found and similar and size <= left and stackable([problems[first], problems[i]]):
             found[-1].append(i)
         else:
             found.append([i])
             size = _bytes(problems[i], widths[i])
-            room = _SHARE * _free(problems[i].X.device)
-        room -= size
+            left = _SHARE * _free(problems[i].X.device)
+        left -= size
     return found
 
 
@@ -172,7 +172,7 @@ def _number(ids: Ids) -> int:
 
 
 def _places(ids: Ids, widths: Ids) -> Ids:
-    """Return the place of each column where group g has room for ``widths[g]`` columns."""
+    """Return the place of each column where group g takes ``widths[g]`` columns."""
     order = np.argsort(ids, kind="stable")
     sizes = np.bincount(ids, minlength=len(widths))
     within = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

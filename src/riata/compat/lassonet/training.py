@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 
 from riata import check
 from riata.compat.lassonet.history import NonFiniteLossError
-from riata.estimators.fitting import Checked, Settings, prepare, solve
+from riata.estimators.fitting import Checked, Settings, prepare
+from riata.estimators.solving import solve
 from riata.losses.targets import Target
 from riata.path.grid import Grid
 from riata.path.points import Path
