@@ -82,13 +82,13 @@ def evaluated(name, kind, lower, upper, f, s, dtype, kinds=(EXACT, RIGHT, LEFT, 
     single=st.booleans(),
 )
 def test_loss_and_derivatives_equal_those_of_many_digits(name, kind, z, s, lower, width, single):
-    assume(name != "extreme_value" or z < 25)  # from 30 on its exponential goes on in a straight line
+    if name == "extreme_value":  # from 30 on its exponential goes on in a straight line
+        z, width = min(z, 12.0), min(width, 12.0) if kind == LEFT else width
     dtype, number = (torch.float32, np.float32) if single else (torch.float64, np.float64)
     f = float(number(lower - z * np.exp(s)))
     upper = lower if kind in (EXACT, RIGHT) else float(number(lower + width * np.exp(s)))
     if kind == LEFT:
         lower = upper
-        assume(name != "extreme_value" or (upper - f) * np.exp(-s) < 25)
     assume(kind != BETWEEN or upper > lower)
     found, wanted = evaluated(name, kind, lower, upper, f, s, dtype), reference(name, kind, lower, upper, f, s)
     # What is summed to a derivative, of the order of the largest |z| and 1/σ, is rounded to the type.
