@@ -362,3 +362,12 @@ def test_a_report_leaves_out_models_with_columns_that_the_table_has_not(clinic, 
     assert shown["points"][shown["at"]]["n"] == model.n_selected_
     assert all(point["n"] <= 2 for point in shown["points"]) and "with all features" not in shown["answer"][1]
     assert "'doctor', 'day'" in " ".join(shown["notes"])
+
+
+def test_no_row_is_called_held_out_for_another_target_than_that_of_the_fit(tmp_path):
+    frame = numbers()
+    file = saved(frame.assign(z=frame["y"] + frame["b"]), tmp_path)
+    riata_cli("select", file, "--target", "y", "--drop", "z", "--hidden", 4, "--out", tmp_path / "out", "--quiet")
+    words = ("predict", tmp_path / "out" / "model.riata", file, "--out", tmp_path / "p.csv", "--json")
+    same, other = (json.loads(riata_cli(*words, "--target", name).stdout)["scored"] for name in ("y", "z"))
+    assert (same["rows"], same["held_out"]) == (20, True) and (other["rows"], other["held_out"]) == (100, False)

@@ -289,7 +289,7 @@ def test_the_final_model_is_a_path_on_all_samples(fitted):
     assert fitted.path_.val_weights is None  # nothing was held out
     penalised = fitted.at(lambda_=fitted.lambda_, refit=False)
     np.testing.assert_array_equal(penalised.selected_, fitted.selected_)
-    assert fitted.point_.loss != penalised.point_.loss  # refitted without a penalty, for as long as validated best
+    assert fitted.point_.penalty < penalised.point_.penalty  # refitted without a penalty, for as long as validated best
     assert fitted.at(lambda_=fitted.lambda_).point_ is fitted.point_
 
 

@@ -86,7 +86,7 @@ class OpenModel:
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"it does not say what the training rows held: {error}") from None
 
-    def rows_of(self, table: NewTable, y: Any) -> ScoredRows:
+    def rows_of(self, table: NewTable, y: Any, target: str | None) -> ScoredRows:
         """Return which rows of a table, of those whose target is known, the model was not fitted on.
 
         Parameters
@@ -95,8 +95,11 @@ class OpenModel:
             The table.
         y : array or DataFrame
             The target, where it is known.
+        target : str, optional
+            The column it comes from, where that was given.
         """
-        fitted_on = table.source.sha256 == self.about.get("sha256")
+        same_target = target in (None, table.reading.target)  # rows are held out by target
+        fitted_on = same_target and table.source.sha256 == self.about.get("sha256")
         if not fitted_on:
             return ScoredRows(np.arange(len(y)), f"scored on the {counted(len(y), 'row')} given")
         if len(y) != self.about["rows"]["used"]:

@@ -127,7 +127,7 @@ def _scores(opened: OpenModel, table: NewTable, target: str | None, job: Job) ->
             return _Scored(None, "not scored: fewer than two rows have a value of the target")
         X, y, notes = known
         job.note(*notes)
-        which = opened.rows_of(table, y)
+        which = opened.rows_of(table, y, target)
         X, y = X.iloc[which.rows], rows_of(y, which.rows)
         return _Scored(scores_of(opened.model, X, y, opened.task), which.text, len(X), which.held_out)
     except ValueError as error:

@@ -57,7 +57,7 @@ def report(
         if known is None:
             raise TableError(f"a report needs the true values: {table.lacks_target}; --target names the column")
         X, y, notes = known
-        which = opened.rows_of(table, y)
+        which = opened.rows_of(table, y, target)
         n_known, X, y = len(X), X.iloc[which.rows], rows_of(y, which.rows)
         notes = (*([which.text] if which.held_out else []), *table.notes, *notes, *_unread(table))
         job.note(*notes)

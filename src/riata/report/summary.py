@@ -115,7 +115,6 @@ def summarise(
         "loss_name": "loss" if outcome.kind == "numbers" and model._has_own_losses else _LOSSES[outcome.kind],
         "prediction_name": _PREDICTIONS[outcome.kind],
         "n_held_out": len(samples),
-        "held_out": about.held_out,
         "n_features": len(names),
         "names": names,
         "truth": outcome.truth(),
@@ -129,15 +128,23 @@ def summarise(
         "image_shape": None if image_shape is None else list(image_shape),
         "stability": None if stability is None else _stability(stability),
         "knockoffs": None if knockoffs is None else _knockoffs(knockoffs),
+        **_told(about),
+        "settings": _settings(model, about),
+        "cv": _cross_validation(model),
+    }
+    return {"answer": answer(summary), **summary}
+
+
+def _told(about: About) -> dict[str, Any]:
+    """Return what is shown as it was given."""
+    return {
+        "held_out": about.held_out,
         "notes": list(about.notes),
         "columns": [list(column) for column in about.columns],
         "n_columns": about.n_columns,
         "code": about.code,
         "command": about.command,
-        "settings": _settings(model, about),
-        "cv": _cross_validation(model),
     }
-    return {"answer": answer(summary), **summary}
 
 
 def versions() -> dict[str, str]:

@@ -96,11 +96,9 @@ class Problem:
     def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """X, the target and the weights of a mini-batch: the same samples for all replicas, (b,), or those of each, (R, b)."""
         if index.ndim == 1:
-            rows = (
-                self.X.index_select(-2, index),
-                self.target.index_select(-2, index),
-            )  # faster than an index on the CPU
-            return *rows, self.weights.index_select(-1, index)
+            # On the CPU this is several times faster than an index.
+            X, target = (part.index_select(-2, index) for part in (self.X, self.target))
+            return X, target, self.weights.index_select(-1, index)
         replica = torch.arange(len(index), device=index.device).unsqueeze(-1)
         return self.X[replica, index], self.target[replica, index], self.weights[replica, index]
 
