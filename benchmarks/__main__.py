@@ -9,6 +9,8 @@
     python -m benchmarks --iterations 10 20 40 80         time and accuracy by iterations per point
     python -m benchmarks --scaling                        time against n, d, K and R
     python -m benchmarks --replicas [DATA]                one fit, 5 folds, 50 half-samples
+    python -m benchmarks --sizes rows columns             whole fits on 1,000 to 1,000,000 rows, on 100 to 100,000 columns,
+                                                          beside other packages: install riata[bench]
     python -m benchmarks.kernel                           the update against the bandwidth of a GPU
 
 Data are read from the folder in RIATA_DATA (default: ../shared/data). Writes JSON and Markdown to --out.
@@ -22,7 +24,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import data, floor, iterations, paths, replicas, scaling, table
+from benchmarks import data, floor, iterations, paths, replicas, scaling, sizes, table
 from benchmarks.libraries import LIBRARIES, warm_up
 from benchmarks.paths import Cell, Plan
 
@@ -39,7 +41,7 @@ def main() -> None:
         reference_points=arguments.reference_points,
         memory=not arguments.no_memory,
     )
-    special = arguments.iterations or arguments.scaling or arguments.replicas
+    special = arguments.iterations or arguments.scaling or arguments.replicas or arguments.sizes
     if arguments.quick or not special:
         _run_paths(arguments, plan)
     if arguments.iterations:
@@ -53,6 +55,9 @@ def main() -> None:
         warm_up("riata", plan.device)
         cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device)
         _collect(arguments, "replicas", cells, replicas.page)
+    if arguments.sizes:
+        cells = sizes.measure(sizes.shapes(arguments.sizes), plan.device, arguments.methods, arguments.limit)
+        _collect(arguments, "sizes", cells, sizes.page)
 
 
 def _run_paths(arguments: argparse.Namespace, plan: Plan) -> None:
@@ -95,6 +100,9 @@ def _parse() -> argparse.Namespace:
     add("--iterations", type=int, nargs="+", metavar="N", help="maximal iterations per point to compare")
     add("--scaling", action="store_true")
     add("--replicas", nargs="?", const="coil20", metavar="DATA")
+    add("--sizes", nargs="+", metavar="AXIS", help="rows, columns, or sizes such as 1000x50")
+    add("--methods", nargs="+", default=list(sizes.METHODS), choices=list(sizes.METHODS), help="of --sizes")
+    add("--limit", type=float, default=600, help="seconds after which a fit of --sizes is stopped")
     add("--out", type=Path, default=Path("benchmarks/results"))
     arguments = parser.parse_args()
     if arguments.device == "cuda" and not torch.cuda.is_available():

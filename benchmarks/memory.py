@@ -33,14 +33,19 @@ def _peak(data: str, library: str, settings: Settings) -> int:
         before = torch.cuda.memory_allocated(settings.device)
         LIBRARIES[library](parts, settings)
         return torch.cuda.max_memory_allocated(settings.device) - before
-    with contextlib.suppress(OSError):  # where the peak so far cannot be reset, that of loading the data counts too
-        _CLEAR.write_text("5")
-    before = _kilobytes("VmRSS")
+    reset_peak()
+    before = kilobytes("VmRSS")
     LIBRARIES[library](parts, settings)
-    return 1024 * (_kilobytes("VmHWM") - before)
+    return 1024 * (kilobytes("VmHWM") - before)
 
 
-def _kilobytes(name: str) -> int:
+def reset_peak() -> None:
+    """Forget the process's peak so far; where that cannot be done, the peak of loading the data counts too."""
+    with contextlib.suppress(OSError):
+        _CLEAR.write_text("5")
+
+
+def kilobytes(name: str) -> int:
     """Read a field of the process's status; unlike ru_maxrss these leave out the parent process."""
     lines = _STATUS.read_text().splitlines()
     return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1])

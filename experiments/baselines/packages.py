@@ -85,7 +85,7 @@ def _gates(task: Task, penalty: float) -> NDArray[np.float32]:
     n_outputs = 1 if task.regression else len(np.unique(task.y))
     torch.manual_seed(task.seed)
     with quiet():
-        model = _stg()(
+        model = stochastic_gates()(
             device=device(),
             input_dim=task.d,
             output_dim=n_outputs,
@@ -102,7 +102,7 @@ def _gates(task: Task, penalty: float) -> NDArray[np.float32]:
     return model.get_gates("raw")
 
 
-def _stg():
+def stochastic_gates():
     """Import the package; it asks ``collections`` for names that have moved to ``collections.abc``."""
     from stg import STG, utils
 

@@ -151,7 +151,7 @@ def test_the_order_of_columns_does_not_matter_so_a_column_and_its_knockoff_swap_
 def test_the_size_of_blocks_does_not_matter(monkeypatch):
     X, y = case()
     plain = screened(X, y)
-    monkeypatch.setattr(search, "_ENTRIES", 200)
+    monkeypatch.setattr(search, "_ENTRIES", {"cpu": 200})
     np.testing.assert_array_equal(screened(X, y).p_value, plain.p_value)
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.preprocess.blocks import by_columns
+
 __all__ = ["Expansion", "affordable_pieces", "identity", "learn"]
 
 Floats = NDArray[np.float64]
@@ -31,7 +33,6 @@ _FAR = (
     10.0  # units of a column, its median distance from the median, over which a standard deviation is that of outliers
 )
 _LARGEST = 1e300  # number that is told apart from infinity
-_BLOCK = 256  # columns at a time
 _MISSING = np.inf  # the level of a missing number
 
 
@@ -145,18 +146,22 @@ def learn(
     pieces = np.broadcast_to(pieces, d)
     coded = np.zeros(d, dtype=np.int64) if n_levels is None else n_levels
     median, unit = np.zeros(d), np.full(d, np.inf)
-    for start in range(0, d if tame else 0, _BLOCK):
-        here = slice(start, start + _BLOCK)
-        median[here], unit[here] = _tails(X[:, here].astype(np.float64), weights)
-    unit[coded > 0] = np.inf
-    parts = []
-    for j in range(d):
-        column = X[:, j].astype(np.float64)
+
+    def expanded(here: slice) -> list[list[Floats]]:
+        block = X[:, here].astype(np.float64)
+        if tame:
+            median[here], unit[here] = _tails(block, weights)
+            unit[here][coded[here] > 0] = np.inf
+        return [column(j, values) for j, values in enumerate(block.T, start=here.start)]
+
+    def column(j: int, values: Floats) -> list[Floats]:
+        if coded[j]:
+            return _levels(values, weights, coded[j])
         if np.isfinite(unit[j]):
-            column = _tamed(column, median[j], unit[j])
-        parts.append(
-            _levels(column, weights, coded[j]) if coded[j] else _pieces(column, weights, pieces[j], mark_missing)
-        )
+            values = _tamed(values, median[j], unit[j])
+        return _pieces(values, weights, pieces[j], mark_missing)
+
+    parts = [part for block in by_columns(expanded, *X.shape) for part in block]
     source = np.repeat(np.arange(d), [len(part[0]) for part in parts])
     low, width, floor, ceiling, level, share = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Expansion(d, source, low, width, floor, ceiling, level, share, median, unit)

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as fdist
 
+from riata.preprocess.blocks import by_columns
+
 __all__ = ["Associations", "as_counts", "effective", "measure", "of_groups"]
 
 Floats = NDArray[np.float64]
 _BINS = 8  # of a column, between which the mean of the target is compared
 _NONLINEAR = 1 / 10  # an effect is nonlinear if a straight line explains less than this share of it
 _ROUNDING = 1e-13  # relative to a column's largest entry, under which it is constant
-_BLOCK = 256  # columns judged at a time
 _REPEATS = 10  # times a sample may count on average, up to which weights are taken for counts of samples
 _WHOLE = 1e-6  # relative rounding of a whole number, also of weights in single precision
 
@@ -73,8 +74,8 @@ def measure(
     chance, nonlinear, strength = np.ones(d), np.zeros(d, dtype=bool), np.zeros(d)
     if n <= _BINS or not len(total):
         return Associations(n, chance, nonlinear, strength)
-    for start in range(0, d, _BLOCK):
-        here = slice(start, start + _BLOCK)
+
+    def judge(here: slice) -> None:
         block = X[:, here].astype(np.float64)
         missing = np.isnan(block)
         if missing.any():
@@ -86,6 +87,8 @@ def measure(
         strength[here] = _beyond_noise(binned, total, n_bins, n)
         nonlinear[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _NONLINEAR * strength[here] * total.sum())
         chance[here] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
+
+    by_columns(judge, *X.shape)
     for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
         chance[j], strength[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n)
         nonlinear[j] = False

@@ -42,7 +42,8 @@ def alternatives(
     Z = Z - Z.mean(axis=0)
     columns = _columns(embedding)
     chosen = np.flatnonzero(selected)
-    targets = [_values(Z[:, columns[i]], embedding, scale, columns[i]) for i in chosen]
+    marks, run = embedding.marks, scale * embedding.width
+    targets = [_value(Z[:, at], marks[at], run[at]) for at in (columns[i] for i in chosen)]
     of = np.repeat(np.arange(len(chosen)), [target.shape[1] for target in targets])
     wanted = np.hstack([np.empty((len(Z), 0)), *targets])
     total = np.bincount(of, np.square(wanted).sum(axis=0), len(chosen))
@@ -80,11 +81,9 @@ def contributions(
     every = max(1, len(inputs) // _SAMPLES)
     n = weights[::every].sum()
     share = weights[::every] / n
-    columns, sampled = _columns(embedding), inputs[::every].astype(np.float64)
-    values = [_values(sampled[:, at], embedding, scale, at) for at in columns]
-    source = np.repeat(np.arange(len(columns)), [each.shape[1] for each in values])
+    values, source = _all_values(inputs[::every].astype(np.float64), embedding, scale)
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
-    Z, Y = (_centred(table, share) for table in (np.hstack(values), target[::every] / np.where(extent > 0, extent, 1)))
+    Z, Y = (_centred(table, share) for table in (values, target[::every] / np.where(extent > 0, extent, 1)))
     total = np.square(Y).sum()
     if not total:
         return _NONLINEAR * nonlinear
@@ -93,7 +92,7 @@ def contributions(
     doubt = min(Z.shape[1] / n, 0.9)  # of a covariance of many columns and few samples
     coefficients = Ridge(doubt / (1 - doubt), fit_intercept=False).fit(Z, Y).coef_.reshape(Y.shape[1], -1)
     explained = np.square(Z.T @ Y).sum(axis=1), np.square(coefficients).sum(axis=0)
-    marginal, joint = (np.bincount(source, each, len(columns)) for each in explained)
+    marginal, joint = (np.bincount(source, each, embedding.n_features) for each in explained)
     marginal -= (np.bincount(source) - 1) / n  # what noise explains of each further level
     return np.sqrt(np.maximum(marginal, 0) * joint) + _NONLINEAR * nonlinear
 
@@ -108,10 +107,18 @@ def _columns(embedding: Expansion) -> list[NDArray[np.int64]]:
     return np.split(np.arange(embedding.n_columns), np.cumsum(embedding.n_pieces)[:-1])
 
 
-def _values(Z: Floats, embedding: Expansion, scale: Floats, columns: NDArray[np.int64]) -> Floats:
+def _all_values(Z: Floats, embedding: Expansion, scale: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the values of all features side by side, and which feature each column is of."""
+    if embedding.n_columns == embedding.n_features:
+        return Z, np.arange(embedding.n_features)
+    marks, run = embedding.marks, scale * embedding.width
+    values = [_value(Z[:, at], marks[at], run[at]) for at in _columns(embedding)]
+    return np.hstack(values), np.repeat(np.arange(len(values)), [each.shape[1] for each in values])
+
+
+def _value(Z: Floats, marks: NDArray[np.bool_], run: Floats) -> Floats:
     """Return a feature's value, to which its pieces add up, or all of its levels."""
-    marks, run = embedding.marks[columns], (scale * embedding.width)[columns]
-    if marks.all() or len(columns) == 1:
+    if marks.all() or Z.shape[1] == 1:
         return Z
     value: Floats = (Z * np.where(marks, 0, run / max(run.max(), np.finfo(float).tiny))).sum(axis=1, keepdims=True)
     return value

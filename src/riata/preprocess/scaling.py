@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.preprocess.blocks import by_columns
 from riata.preprocess.expansion import Expansion
 
 __all__ = ["FLOOR", "LIMIT", "Scaling", "identity", "learn"]
 
 LIMIT = 5.0  # standard deviations from the mean that a value may be
 FLOOR = 1 / LIMIT  # the same, where it is the scale that gives way
-_BLOCK = 512  # columns handled at a time, so that float64 copies stay small
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +38,18 @@ class Scaling:
         """Scale in float64 and cast once; with ``columns``, only those. An embedding comes before."""
         positions = np.arange(len(self.scale)) if columns is None else columns
         out = np.empty((len(X), len(positions)), dtype=dtype)
-        for start in range(0, len(positions), _BLOCK):
-            block = positions[start : start + _BLOCK]
+
+        def scale_block(here: slice) -> None:
+            block = positions[here]
             scale = np.where(self.scale[block] > 0, self.scale[block], np.inf)
             values = (_block(X, block, embedding) - self.center[block]) / scale
             if embedding is not None:
                 values[np.isnan(values)] = 0
             if np.isfinite(self.limit):
                 np.clip(values, -self.limit, self.limit, out=values)
-            out[:, start : start + _BLOCK] = values
+            out[:, here] = values
+
+        by_columns(scale_block, *out.shape)
         return out
 
 
@@ -75,8 +78,9 @@ def learn(
     X = X if used.all() else X[used]
     n_columns = X.shape[1] if embedding is None else embedding.n_columns
     center, scale = np.empty(n_columns), np.empty(n_columns)
-    for start in range(0, n_columns, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, n_columns))
+
+    def measure(here: slice) -> None:
+        block = np.arange(here.start, here.stop)
         values = _block(X, block, embedding)
         missing = np.isnan(values)
         values[missing] = 0
@@ -91,6 +95,8 @@ def learn(
         values /= np.where(varies, farthest, 1)  # in any unit, squares neither overflow nor vanish
         relative = np.maximum(np.sqrt(_mean(share, np.square(values)) / total), floor)
         scale[block] = np.where(varies, farthest * relative, 0)
+
+    by_columns(measure, len(X), n_columns)
     if embedding is not None and embedding.marks.any():
         scale = _shared(scale, embedding)
     return Scaling(center, scale, limit=limit)

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.preprocess.blocks import by_columns
+
 __all__ = ["Basis", "expand"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 _LEVELS = 8  # commonest levels of a category that have a basis column
 _RARE = 0.15  # least standard deviation that a basis column is divided by, as a share of its range
-_BLOCK = 256  # columns turned into ranks at a time
 
 
 class Basis(NamedTuple):
@@ -57,10 +58,13 @@ def expand(X: NDArray[np.floating], weights: Floats, n_levels: Ids | None) -> Ba
     share = weights / weights.sum()
     levels = np.zeros(X.shape[1], dtype=np.int64) if n_levels is None else n_levels
     parts = [_standardised(np.empty((len(X), 0)), share, np.empty(0, dtype=np.int64), mark=False)]
-    for start in range(0, X.shape[1], _BLOCK):
-        numbers = start + np.flatnonzero(levels[start : start + _BLOCK] <= 2)
-        for part in _polynomials(X[:, numbers].astype(np.float64), share):
-            parts.append(_standardised(part, share, numbers, mark=False))
+
+    def ranked(here: slice) -> list[Basis]:
+        numbers = here.start + np.flatnonzero(levels[here] <= 2)
+        pair = _polynomials(X[:, numbers].astype(np.float64), share)
+        return [_standardised(part, share, numbers, mark=False) for part in pair]
+
+    parts += [part for pair in by_columns(ranked, *X.shape) for part in pair]
     for j in np.flatnonzero(levels > 2):
         marks = X[:, [j]] == np.arange(min(levels[j], _LEVELS))
         parts.append(_standardised(marks - share @ marks, share, np.full(marks.shape[1], j), mark=True))

@@ -30,7 +30,7 @@ _EXPECTED = 1_000  # entries that exceed the threshold of the first pass if noth
 _HOPEFUL = 0.6  # share of the statistic of a clear interaction under which a product is no candidate
 _MOST = 2_000  # candidates of one pass that are tested one by one
 _SAMPLES = 5_000  # that are enough: an interaction that these do not show explains less than one percent
-_ENTRIES = 2**24  # of a block of the matrix product
+_ENTRIES = {"cpu": 2**24, "cuda": 2**28}  # of a block of the matrix product
 _ROUNDS = 4  # screenings, each with what the last ones found taken off the target
 _PER_FEATURE, _PER_INTERACTION = 50, 150  # samples for each that is taken off the target
 _FEATURES, _INTERACTIONS = 20, 6  # that are taken off at most
@@ -250,7 +250,8 @@ def _largest(Z: Tensor, source: Tensor, r: Tensor, threshold: float) -> tuple[Id
     """Return the pairs of basis columns whose product with the residual exceeds a threshold, at most so many, and by what."""
     m = Z.shape[1]
     pairs, values = [torch.empty((0, 2), dtype=torch.int64, device=Z.device)], [Z.new_empty(0)]
-    size = max(1, min(m, _ENTRIES // max(m, 1)))
+    n_found = 0
+    size = max(1, min(m, _ENTRIES["cuda" if Z.is_cuda else "cpu"] // max(m, 1)))
     for start in range(0, m, size):
         block = slice(start, min(start + size, m))
         product = ((Z[:, block] * r[:, None]).T @ Z[:, start:]).abs_()  # (b, m - start)
@@ -258,9 +259,10 @@ def _largest(Z: Tensor, source: Tensor, r: Tensor, threshold: float) -> tuple[Id
         hits = hits[source[hits[:, 0] + start] < source[hits[:, 1] + start]]
         values.append(product[hits[:, 0], hits[:, 1]])
         pairs.append(hits + start)
-        if sum(map(len, values)) > _MOST:
+        n_found += len(hits)
+        if n_found > _MOST:
             kept, at = torch.cat(values).topk(_MOST)
-            values, pairs, threshold = [kept], [torch.cat(pairs)[at]], float(kept[-1])
+            values, pairs, threshold, n_found = [kept], [torch.cat(pairs)[at]], float(kept[-1]), _MOST
     return torch.cat(pairs).cpu().numpy(), torch.cat(values).cpu().double().numpy()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
 from functools import cache
 from weakref import WeakMethod
@@ -60,6 +61,10 @@ class Recorded:
         function()
 
     def _record(self, device: torch.device) -> tuple[torch.cuda.CUDAGraph, int]:
+        with _recording:
+            return self._recorded(device)
+
+    def _recorded(self, device: torch.device) -> tuple[torch.cuda.CUDAGraph, int]:
         graph = torch.cuda.CUDAGraph()
         if self._draw is not None:
             graph.register_generator_state(self._draw)
@@ -79,6 +84,9 @@ class Recorded:
                 gc.enable()
         torch.cuda.current_stream(device).wait_stream(stream)
         return graph, self._state.turn
+
+
+_recording = threading.Lock()  # threads of a process share the stream
 
 
 @cache
