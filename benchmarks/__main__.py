@@ -53,7 +53,7 @@ def main() -> None:
         _collect(arguments, "scaling", scaling.measure(shape, doublings, plan.device), scaling.page)
     if arguments.replicas:
         warm_up("riata", plan.device)
-        cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device)
+        cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device, floor.rates(plan.device))
         _collect(arguments, "replicas", cells, replicas.page)
     if arguments.sizes:
         cells = sizes.measure(sizes.shapes(arguments.sizes), plan.device, arguments.methods, arguments.limit)
