@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from sklearn.linear_model import Ridge
 
 from riata.preprocess.expansion import Expansion
@@ -14,6 +17,7 @@ __all__ = ["alternatives", "contributions"]
 Floats = NDArray[np.float64]
 _SAMPLES = 20_000  # that are enough for a regression
 _NONLINEAR = 0.03  # weight of the share of variance that bins of a feature explain
+_ENTRIES = 2**21  # of a block of columns
 _MOST = 5  # alternatives of one feature
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.25  # r² under which two columns are not similar: that of a correlation of a half
@@ -81,20 +85,72 @@ def contributions(
     every = max(1, len(inputs) // _SAMPLES)
     n = weights[::every].sum()
     share = weights[::every] / n
-    values, source = _all_values(inputs[::every].astype(np.float64), embedding, scale)
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
-    Z, Y = (_centred(table, share) for table in (values, target[::every] / np.where(extent > 0, extent, 1)))
+    Y = _centred(target[::every] / np.where(extent > 0, extent, 1), share)
     total = np.square(Y).sum()
     if not total:
         return _NONLINEAR * nonlinear
-    spread = np.sqrt(np.square(Z).sum(axis=0))
-    Z, Y = Z / np.where(spread > 0, spread, 1), Y / np.sqrt(total)
-    doubt = min(Z.shape[1] / n, 0.9)  # of a covariance of many columns and few samples
-    coefficients = Ridge(doubt / (1 - doubt), fit_intercept=False).fit(Z, Y).coef_.reshape(Y.shape[1], -1)
-    explained = np.square(Z.T @ Y).sum(axis=1), np.square(coefficients).sum(axis=0)
-    marginal, joint = (np.bincount(source, each, embedding.n_features) for each in explained)
+    Y /= np.sqrt(total)
+    blocks = _Blocks(inputs[::every], share, embedding, scale)
+    doubt = min(len(blocks.source) / n, 0.9)  # of a covariance of many columns and few samples
+    coefficients = _ridge(blocks, Y, doubt / (1 - doubt))
+    explained = np.square(blocks.products(Y)).sum(axis=1), np.square(coefficients).sum(axis=1)
+    source, n_features = blocks.source, embedding.n_features
+    marginal, joint = (np.bincount(source, each, n_features) for each in explained)
     marginal -= (np.bincount(source) - 1) / n  # what noise explains of each further level
     return np.sqrt(np.maximum(marginal, 0) * joint) + _NONLINEAR * nonlinear
+
+
+class _Blocks:
+    """The standardised values of all features, some features at a time, so that a wide table is not copied.
+
+    Parameters
+    ----------
+    inputs, share, embedding, scale
+        As for :func:`contributions`; the shares sum to 1.
+    """
+
+    def __init__(self, inputs: Floats, share: Floats, embedding: Expansion, scale: Floats):
+        self._inputs, self._share = inputs, share
+        self._marks, self._run = embedding.marks, scale * embedding.width
+        self._columns = _columns(embedding)
+        marked = np.array([self._marks[at].all() for at in self._columns])
+        widths = np.where(marked, embedding.n_pieces, 1)
+        self.source = np.repeat(np.arange(len(widths)), widths)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self._share)
+
+    def __iter__(self) -> Iterator[Floats]:
+        size = max(1, _ENTRIES // max(1, self.n_samples))
+        for start in range(0, len(self._columns), size):
+            here = self._columns[start : start + size]
+            Z = self._inputs[:, here[0][0] : here[-1][-1] + 1].astype(np.float64)
+            if Z.shape[1] > len(here):
+                first = here[0][0]
+                Z = np.hstack([_value(Z[:, at - first], self._marks[at], self._run[at]) for at in here])
+            Z = _centred(Z, self._share)
+            spread = np.sqrt(np.square(Z).sum(axis=0))
+            Z /= np.where(spread > 0, spread, 1)
+            yield Z
+
+    def products(self, Y: Floats) -> Floats:
+        """Return the products of all values with some columns, (n_values, ·)."""
+        return np.vstack([Z.T @ Y for Z in self])
+
+
+def _ridge(blocks: _Blocks, Y: Floats, alpha: float) -> Floats:
+    """Return the coefficients of a ridge regression, (n_values, o)."""
+    n = blocks.n_samples
+    if len(blocks.source) <= n:
+        found: Floats = Ridge(alpha, fit_intercept=False).fit(np.hstack(list(blocks)), Y).coef_
+        return found.reshape(Y.shape[1], -1).T
+    kernel = alpha * np.eye(n)
+    for Z in blocks:
+        kernel += Z @ Z.T
+    return blocks.products(cho_solve(cho_factor(kernel), Y))
 
 
 def _centred(table: Floats, share: Floats) -> Floats:
@@ -105,15 +161,6 @@ def _centred(table: Floats, share: Floats) -> Floats:
 def _columns(embedding: Expansion) -> list[NDArray[np.int64]]:
     """Return the positions of each feature's inputs."""
     return np.split(np.arange(embedding.n_columns), np.cumsum(embedding.n_pieces)[:-1])
-
-
-def _all_values(Z: Floats, embedding: Expansion, scale: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the values of all features side by side, and which feature each column is of."""
-    if embedding.n_columns == embedding.n_features:
-        return Z, np.arange(embedding.n_features)
-    marks, run = embedding.marks, scale * embedding.width
-    values = [_value(Z[:, at], marks[at], run[at]) for at in _columns(embedding)]
-    return np.hstack(values), np.repeat(np.arange(len(values)), [each.shape[1] for each in values])
 
 
 def _value(Z: Floats, marks: NDArray[np.bool_], run: Floats) -> Floats:
