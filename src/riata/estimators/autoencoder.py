@@ -16,6 +16,7 @@ from riata.estimators.documentation import documented
 from riata.estimators.fitting import Settings
 from riata.estimators.training import Stages
 from riata.losses.targets import ColumnScaling, Reconstruction, Target
+from riata.network.head import Block, Head
 from riata.path.points import Path
 from riata.preprocess.prepare import ColumnOptions
 
@@ -204,6 +205,9 @@ class LassoNetAutoencoder(BaseLassoNet):
     def _column_options(self) -> ColumnOptions:
         check.one_of("preprocessing", self.preprocessing, ("standard", None))
         return ColumnOptions(self.preprocessing, reconstruct=True)
+
+    def _head(self) -> Head:
+        return Head("reconstruction", (Block("linear", self.n_features_in_),))
 
     def _settings(self) -> Settings:
         settings = super()._settings()
