@@ -27,6 +27,24 @@ def known(y: Any) -> None:
     )
 
 
+def plain(y: Any, who: str, *, numbers: bool) -> None:
+    """Refuse a target of which no array can be made, and of numbers one of text or dates."""
+    try:
+        given = np.asarray(y)
+    except ValueError:
+        raise ValueError("y must have as many values in each row; it is a list of lists of several lengths") from None
+    if numbers and given.dtype.kind in "mM":
+        raise ValueError(f"{who} predicts numbers, and y holds {given.dtype}: turn dates and durations into days")
+    if numbers and given.dtype.kind in "USO" and any(isinstance(value, str) for value in given.flat):
+        try:
+            given.astype(np.float64)
+        except ValueError:
+            found = next(value for value in given.flat if isinstance(value, str))
+            raise ValueError(
+                f"{who} predicts numbers, and y holds text, such as {str(found)!r}: use a classifier for classes"
+            ) from None
+
+
 def labels(y: NDArray[Any]) -> NDArray[Any]:
     """Refuse words mixed with gaps or with numbers, which have no order."""
     words = [isinstance(v, str) for v in y] if y.dtype == object else []

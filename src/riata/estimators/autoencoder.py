@@ -22,6 +22,8 @@ from riata.preprocess.prepare import ColumnOptions
 
 __all__ = ["LassoNetAutoencoder"]
 
+_FARTHEST = 1e307  # numbers whose differences are finite, those of an estimate beyond the range of a column too
+
 
 @documented
 @dataclass(repr=False, eq=False)
@@ -196,6 +198,8 @@ class LassoNetAutoencoder(BaseLassoNet):
         checked = validate_data(self, frame, reset=reset, **kinds, **how)
         if np.isnan(checked).any():
             raise ValueError("Input X contains NaN: fill the gaps first, for which there is LassoNetImputer")
+        if float(np.abs(checked).max()) > _FARTHEST:
+            raise ValueError(f"X holds numbers beyond ±{_FARTHEST:g}, whose differences overflow: use another unit")
         return checked, checked
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 
 from riata import check
 from riata.estimators.base import BaseLassoNet
@@ -161,6 +162,8 @@ class Supervised(BaseLassoNet):
 
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
+        if y is not None:
+            check.plain(y, type(self).__name__, numbers=not is_classifier(self))
         check.known(y)
         return y
 
