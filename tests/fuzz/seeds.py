@@ -65,9 +65,8 @@ def tables() -> dict[str, bytes]:
     messy = "name;dose;day;level\n" + "".join(
         f'"a;{i}";{i},5 mg;{i + 1}.2.2026;{"NA" if i == 3 else "high"}\n' for i in range(8)
     )
-    buffers = {ending: io.BytesIO() for ending in (".parquet", ".feather", ".xlsx")}
+    buffers = {ending: io.BytesIO() for ending in (".parquet", ".xlsx")}
     frame.to_parquet(buffers[".parquet"], compression=None)
-    frame.to_feather(buffers[".feather"], compression="uncompressed")
     frame.to_excel(buffers[".xlsx"], index=False)
     contents = {
         "plain.csv": plain,

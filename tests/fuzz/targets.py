@@ -19,7 +19,8 @@ from riata.storage import ModelFileError
 from riata.storage.archive import FORMAT, SCHEMA
 
 BETWEEN = b"\n\0\n"  # the values and the arrays of an input that begins with P
-ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".feather", ".xlsx")
+# Not feather: pyarrow ends the process where it cannot allocate what a damaged file asks for.
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".xlsx")
 
 
 def models(data: bytes) -> None:

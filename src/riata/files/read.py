@@ -123,7 +123,7 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
     except ImportError:
         package, extra = _PACKAGES.get(ending, ("pyarrow", "parquet"))
         raise TableError(f"reading {ending[1:]} needs {package}: pip install 'riata[{extra}]'") from None
-    except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error) as error:
         raise TableError(f"cannot read {path}: {_why(error)}") from None
     digest = hashlib.sha256(data).hexdigest()
     return Source(frame, decimal, file_format, is_text, separator, options.na, frozenset(beside), digest)
@@ -251,7 +251,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 
 def _rows(text: str, separator: str) -> list[list[str]]:
     """Return the fields of the first lines."""
-    lines = [line for _, line in zip(range(_SAMPLE), io.StringIO(text), strict=False) if line.strip()]
+    lines = [line for _, line in zip(range(_SAMPLE), io.StringIO(text, newline=None), strict=False) if line.strip()]
     if separator == r"\s+":
         return [line.split() for line in lines]
     return list(csv.reader(lines, delimiter=separator, skipinitialspace=True)) if len(separator) == 1 else []
