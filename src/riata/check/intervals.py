@@ -40,7 +40,7 @@ def intervals(y: Any) -> Floats:
 
 def _bounds(y: Any) -> tuple[Floats, Floats]:
     """Return lower and upper times, (n,) each, from a target in any of its forms."""
-    plain(y, "", numbers=False)
+    plain(y)
     if isinstance(y, np.ndarray) and y.dtype.names:
         return _named(y, y.dtype.names)
     if hasattr(y, "columns"):

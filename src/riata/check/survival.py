@@ -84,7 +84,7 @@ def no_survival(y: Any, who: str) -> None:
 
 def _is_checked(y: Any) -> bool:
     """Return whether a target is what :func:`survival` returns."""
-    plain(y, "", numbers=False)
+    plain(y)
     if hasattr(y, "columns") or np.ndim(y) != 2 or np.shape(y)[1] != len(_NAMES):
         return False
     table = np.asarray(y)

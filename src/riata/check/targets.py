@@ -27,22 +27,40 @@ def known(y: Any) -> None:
     )
 
 
-def plain(y: Any, who: str, *, numbers: bool) -> None:
-    """Refuse a target of which no array can be made, and of numbers one of text or dates."""
+def plain(y: Any) -> Any:
+    """Return a list as an array; refuse a target of which no array can be made."""
     try:
         given = np.asarray(y)
     except ValueError:
         raise ValueError("y must have as many values in each row; it is a list of lists of several lengths") from None
-    if numbers and given.dtype.kind in "mM":
+    return given if isinstance(y, list | tuple) else y
+
+
+def quantities(y: Any, who: str) -> None:
+    """Refuse text, dates and other things in the place of numbers."""
+    given = np.asarray(y)
+    if given.dtype.kind in "mM":
         raise ValueError(f"{who} predicts numbers, and y holds {given.dtype}: turn dates and durations into days")
-    if numbers and given.dtype.kind in "USO" and any(isinstance(value, str) for value in given.flat):
+    if given.dtype.kind not in "USO":
+        return
+    for value in given.flat:
         try:
-            given.astype(np.float64)
-        except ValueError:
-            found = next(value for value in given.flat if isinstance(value, str))
-            raise ValueError(
-                f"{who} predicts numbers, and y holds text, such as {str(found)!r}: use a classifier for classes"
-            ) from None
+            float(value)
+        except (TypeError, ValueError):
+            what = f"text, such as {str(value)[:40]!r}: use a classifier for classes" if isinstance(value, str) else ""
+            what = what or f"a {type(value).__name__}, {str(value)[:40]}: give one number for each sample"
+            raise ValueError(f"{who} predicts numbers, and y holds {what}") from None
+
+
+def comparable(y: Any) -> None:
+    """Refuse labels of several types, which have no order."""
+    given = np.asarray(y)
+    if given.dtype != object or given.ndim != 1:
+        return
+    try:
+        sorted(set(given.tolist()))
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one kind, such as text or whole numbers: {error}") from None
 
 
 def labels(y: NDArray[Any]) -> NDArray[Any]:

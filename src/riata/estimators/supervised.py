@@ -162,9 +162,12 @@ class Supervised(BaseLassoNet):
 
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
-        if y is not None:
-            check.plain(y, type(self).__name__, numbers=not is_classifier(self))
+        y = check.plain(y)
         check.known(y)
+        if is_classifier(self):
+            check.comparable(y)
+        elif y is not None:
+            check.quantities(y, type(self).__name__)
         return y
 
     def _labels(self, y: Any) -> tuple[Any, Any]:
