@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser-test lint bench docs reproduce clean
+.PHONY: help demo test browser-test fuzz lint bench docs reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ help:  ## list the targets
 	$(PIP) --no-build-isolation --editable '.[browser]'
 	@touch $@
 
+.venv/.fuzz: .venv/.installed
+	$(PIP) --no-build-isolation --editable '.[fuzz]'
+	@touch $@
+
 .venv/.bench: .venv/.installed
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
@@ -40,6 +44,9 @@ test: .venv/.installed  ## run the tests and the examples in docstrings
 
 browser-test: .venv/.browser  ## open reports in Chromium, which has to be installed
 	RIATA_BROWSER=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
+
+fuzz: .venv/.fuzz  ## fuzz the readers of files, 10 minutes each; make fuzz SECONDS=60 for less
+	for target in models tables; do OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $$target --seconds $(or $(SECONDS),600) || exit 1; done
 
 lint: .venv/.installed  ## formatting, lint, types, order of layers
 	$(BIN)/ruff format --check .

@@ -5,13 +5,24 @@ from riata.check.frames import holds_dates, numeric_frame
 from riata.check.intervals import intervals
 from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
 from riata.check.survival import no_survival, survival, survival_strata
-from riata.check.targets import class_counts, indicator, is_table, known, label_values, labels
+from riata.check.targets import (
+    class_counts,
+    comparable,
+    indicator,
+    is_table,
+    known,
+    label_values,
+    labels,
+    plain,
+    quantities,
+)
 from riata.check.weights import class_weights, no_class_weight, sample_weight
 
 __all__ = [
     "categorical",
     "class_counts",
     "class_weights",
+    "comparable",
     "costs",
     "groups",
     "hidden_dims",
@@ -29,7 +40,9 @@ __all__ = [
     "numeric_frame",
     "one_of",
     "per_stage",
+    "plain",
     "positions",
+    "quantities",
     "reachable",
     "sample_weight",
     "survival",

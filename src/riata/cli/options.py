@@ -160,6 +160,7 @@ PassThrough = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, such as the model.riata that select writes.")
 ]
+OutModel = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, .onnx; its folder is made.")]
 NewFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A table with the columns of the model; - for standard input.")
 ]

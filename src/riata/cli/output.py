@@ -59,7 +59,7 @@ def reporting_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         print_text(Console(stderr=True), "interrupted")
         raise typer.Exit(130) from None
-    except (ValueError, FloatingPointError, ReplicaError) as error:
+    except (ValueError, FloatingPointError, torch.OutOfMemoryError, ReplicaError) as error:
         text = " ".join(str(error).split()) if isinstance(error, ReplicaError) else str(error)
         print_text(Console(stderr=True), f"error: {text}")
         raise typer.Exit(2) from None

@@ -16,10 +16,13 @@ from riata.estimators.documentation import documented
 from riata.estimators.fitting import Settings
 from riata.estimators.training import Stages
 from riata.losses.targets import ColumnScaling, Reconstruction, Target
+from riata.network.head import Block, Head
 from riata.path.points import Path
 from riata.preprocess.prepare import ColumnOptions
 
 __all__ = ["LassoNetAutoencoder"]
+
+_FARTHEST = 1e307  # numbers whose differences are finite, those of an estimate beyond the range of a column too
 
 
 @documented
@@ -195,6 +198,8 @@ class LassoNetAutoencoder(BaseLassoNet):
         checked = validate_data(self, frame, reset=reset, **kinds, **how)
         if np.isnan(checked).any():
             raise ValueError("Input X contains NaN: fill the gaps first, for which there is LassoNetImputer")
+        if float(np.abs(checked).max()) > _FARTHEST:
+            raise ValueError(f"X holds numbers beyond ±{_FARTHEST:g}, whose differences overflow: use another unit")
         return checked, checked
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
@@ -204,6 +209,9 @@ class LassoNetAutoencoder(BaseLassoNet):
     def _column_options(self) -> ColumnOptions:
         check.one_of("preprocessing", self.preprocessing, ("standard", None))
         return ColumnOptions(self.preprocessing, reconstruct=True)
+
+    def _head(self) -> Head:
+        return Head("reconstruction", (Block("linear", self.n_features_in_),))
 
     def _settings(self) -> Settings:
         settings = super()._settings()

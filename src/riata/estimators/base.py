@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators.export import Exports
 from riata.estimators.fitting import Checked, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
 from riata.estimators.solving import Solved, solve
 from riata.losses.targets import Target
 from riata.network import user
-from riata.network.export import FittedModule
 from riata.path import selection
 from riata.path.points import Point
 from riata.preprocess import interactions
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
-class BaseLassoNet(ColumnSelector, PathModel):
+class BaseLassoNet(Exports, ColumnSelector, PathModel):
     """The steps of a fit."""
 
     _: KW_ONLY
@@ -218,21 +218,6 @@ class BaseLassoNet(ColumnSelector, PathModel):
         """
         check_is_fitted(self, "point_")
         return self._solved.preprocessing.screening.tested
-
-    @property
-    def module_(self) -> FittedModule:
-        """The model at its point as a torch module, from samples of X to outputs on the scale of the target, in float64.
-
-        Outputs are what ``predict`` begins with: logits of classes, logarithms where a loss predicts exp(output).
-        """
-        check_is_fitted(self, "point_")
-        if self._categories is not None:
-            raise AttributeError(
-                "module_ takes tensors of numbers, and X has columns of categories: encode them as 0/1 columns before fit, "
-                "with feature_groups, or use predict"
-            )
-        solved = self._solved
-        return FittedModule(self.point_.weights, solved.network, solved.preprocessing, solved.target_scaling)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_

@@ -20,6 +20,7 @@ from riata.estimators.solving import Solved
 from riata.estimators.supervised import Supervised
 from riata.losses.survival import EVENT, Ranks, Survival, learn_survival
 from riata.losses.targets import Target
+from riata.network.head import Block, Head
 from riata.path import selection
 from riata.path.points import Point
 from riata.survival.baseline import Baseline, breslow
@@ -107,10 +108,8 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
         array of shape (n_samples,)
             The log hazards.
         """
-        log_hazard, solved = self._output(X)[:, 0], self._solved
-        average = np.zeros((1, solved.preprocessing.n_inputs))
-        relative: Floats = log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
-        return relative
+        log_hazard: Floats = self._output(X)[:, 0] - self._at_average()
+        return log_hazard
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
@@ -265,6 +264,14 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
         return Survival(self.ties).losses(y, weights, log_hazards)
 
     # Hazards.
+
+    def _at_average(self) -> float:
+        """Return the output for a sample whose inputs are zero."""
+        average = np.zeros((1, self._solved.preprocessing.n_inputs))
+        return float(self._solved.output_on_inputs(self.point_.weights, average)[0, 0])
+
+    def _head(self) -> Head:
+        return Head("log_hazard", (Block("linear", 1),), offset=-self._at_average(), flat=True)
 
     def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
         log_hazard = self._output(X)[:, 0]

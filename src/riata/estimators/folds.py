@@ -124,7 +124,8 @@ def first(estimator: Supervised, rows: Samples, refit: str | bool) -> First:
     if refit and solved.refit is not None:
         solved.refit.ahead(points, refit)
         found = {point.n_selected: solved.refit.plan(point, refit) for point in points if point.n_selected}
-        plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
+        if found:  # without a column that varies there is nothing to refit
+            plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
     return First(solved.path, tuple(point.lambda_ for point in points), plans)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +22,7 @@ from riata.path.solve import enough_threads, solve_path
 from riata.preprocess.prepare import Preprocessing
 from riata.preprocess.scaling import Scaling
 from riata.progress import PathProgress
+from riata.solver.faults import in_parts, within_memory
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
 from riata.solver.stopping import LONGEST, Stopping, affordable
@@ -146,7 +147,7 @@ def _solve_all(given: list[tuple[Prepared, Settings]]) -> list[Solved]:
     posed = [_pose(prepared, settings) for prepared, settings in given]
     paths: dict[int, Path] = {}
     for chosen in batches([each.solver.problem for each in posed], [each.kind for each in posed]):
-        paths |= zip(chosen, _paths([posed[i] for i in chosen]), strict=True)
+        paths |= zip(chosen, in_parts(_paths, [posed[i] for i in chosen]), strict=True)
     return [_solved(each, paths[i]) for i, each in enumerate(posed)]
 
 
@@ -157,10 +158,16 @@ def _pose(prepared: Prepared, settings: Settings) -> _Posed:
         return _Posed(prepared, settings, solver, dense, sparse, *_start(prepared, settings, solver, dense))
 
 
-def _paths(posed: list[_Posed]) -> list[Path]:
-    """Solve the paths of problems that go together."""
+def _paths(posed: Sequence[_Posed]) -> list[Path]:
+    """Solve the paths of problems that go together; that of a single one in blocks of samples where memory is too small."""
+    return _side_by_side(posed) if len(posed) > 1 else within_memory(posed[0].solver, lambda: _side_by_side(posed))
+
+
+def _side_by_side(posed: Sequence[_Posed]) -> list[Path]:
     first = posed[0]
     settings, solver, weights, sparse = first.settings, first.solver, first.start, first.sparse
+    for each in posed:
+        each.solver.rewind()  # memory may have been too small before
     if len(posed) > 1:
         stack = Stack([each.solver.problem for each in posed])
         draws = [each.solver.draw for each in posed if each.solver.draw is not None]
@@ -185,6 +192,7 @@ def _solved(posed: _Posed, path: Path) -> Solved:
     prepared, problem = posed.prepared, posed.solver.problem
     # A solver of its own holds the samples, but none of the buffers of the path.
     solver = posed.settings.solver(problem, prepared.seeds[0])
+    solver.block_size = posed.solver.block_size
     refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights)
     return Solved(
         path,
@@ -221,4 +229,4 @@ def _start(prepared: Prepared, settings: Settings, solver: Solver, dense: Stoppi
     problem = prepared.problem
     associated = np.flatnonzero(found.clear[problem.source] & ~prepared.preprocessing.constant)
     few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
-    return starts.from_associated(solver, few, drawn, associated, dense)
+    return within_memory(few, lambda: starts.from_associated(solver, few, drawn, associated, dense))

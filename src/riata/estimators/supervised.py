@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 
 from riata import check
 from riata.estimators.base import BaseLassoNet
@@ -161,7 +162,12 @@ class Supervised(BaseLassoNet):
 
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
+        y = check.plain(y)
         check.known(y)
+        if is_classifier(self):
+            check.comparable(y)
+        elif y is not None:
+            check.quantities(y, type(self).__name__)
         return y
 
     def _labels(self, y: Any) -> tuple[Any, Any]:

@@ -20,6 +20,7 @@ from riata.evidence.knockoffs import Floats, Ids
 from riata.preprocess import categories
 
 __all__ = ["KnockoffSelector"]
+_LARGE = 1e100  # numbers whose squares, and those of their inverses, neither overflow nor vanish
 
 
 @dataclass(repr=False, eq=False)
@@ -208,7 +209,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             ensure_min_samples=3,  # fewer have no covariance
             ensure_all_finite="allow-nan",
         )
-        X = self._filled(X)
+        X = self._filled(_in_range(X))
         weights = None
         if sample_weight is not None:
             weights = check.sample_weight(sample_weight, len(X))
@@ -318,3 +319,14 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             UserWarning,
             stacklevel=3,
         )
+
+
+def _in_range(X: Floats) -> Floats:
+    """Bring columns whose squares would overflow or vanish to another unit, which plays no part in the selection."""
+    largest = np.nanmax(np.abs(X), axis=0, initial=0.0)
+    far = (largest > _LARGE) | ((largest > 0) & (largest < 1 / _LARGE))
+    if not far.any():
+        return X
+    _, exponents = np.frexp(largest)
+    scaled: Floats = np.ldexp(X, -np.where(far, exponents, 0))
+    return scaled

@@ -265,7 +265,7 @@ def of_replicas(X: Tensor, rows: Tensor) -> Tensor:
 def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:
     """Return a linear layer with these weights, (inputs, outputs), without drawing others first."""
     layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=False, device="meta")
-    layer.weight = nn.Parameter(matrix.mT.contiguous())
+    layer.weight = nn.Parameter(matrix.mT.clone(memory_format=torch.contiguous_format))
     layer.bias = bias  # type: ignore[assignment]
     return layer
 

@@ -16,6 +16,7 @@ from riata.path.points import Point
 from riata.path.solve import enough_threads
 from riata.path.solve import points as copied
 from riata.solver.descent import Descent
+from riata.solver.faults import in_parts, learning_rates, within_memory
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
@@ -96,7 +97,7 @@ class Refit:
         n_iters = max(1, refitted.best_iter)
         with enough_threads(self.solver), torch.inference_mode():
             start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
-            averaged = self._averaged(self._on_all_samples(point), start, n_iters)
+            averaged = within_memory(self.solver, lambda: self._averaged(self._on_all_samples(point), start, n_iters))
         rows, upper = (part[0].cpu().numpy() for part in averaged)
         o = self.solver.problem.network.n_outputs
         return replace(
@@ -114,9 +115,17 @@ class Refit:
         return self._narrow(replace(problem, weights=all_weights, val_weights=None, noise=_NOISE * deviation), point)
 
     def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:
-        """Train for twice as many iterations, and average the weights over the second half."""
+        """Train for twice as many iterations, and average the weights over the second half; with shorter steps if need be."""
+        for rate in learning_rates(self.solver.learning_rate):
+            averaged = self._average(problem, start, n_iters, rate)
+            if all(bool(part.isfinite().all()) for part in averaged):
+                return averaged
+        raise AssertionError  # learning_rates ends by raising
+
+    def _average(self, problem: Problem, start: Weights, n_iters: int, learning_rate: float) -> Weights:
         given = self.solver
-        descent = Descent(problem, given.learning_rate, given.batch_size, self._generator())
+        draw, batch_size = self._generator(), given.batch_of(problem)
+        descent = Descent(problem, learning_rate, batch_size, draw, block_size=given.block_size)
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
         descent.start(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.lambdas))
@@ -215,10 +224,17 @@ def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point
     kinds = [_kind(start.refit.solver, stopping) for start, stopping in zip(starts, stoppings, strict=True)]
     found: dict[int, list[Point]] = {}
     for chosen in batches(problems, kinds, widths):
-        here = [starts[i] for i in chosen]
-        with enough_threads(here[0].refit.solver):
-            found |= zip(chosen, _side_by_side(here, [stoppings[i] for i in chosen]), strict=True)
+        with enough_threads(starts[chosen[0]].refit.solver):
+            found |= zip(chosen, in_parts(_beside, [(starts[i], stoppings[i]) for i in chosen]), strict=True)
     return [found[i] for i in range(len(starts))]
+
+
+def _beside(given: Sequence[tuple[_Start, Stopping]]) -> list[list[Point]]:
+    """Train the networks of all starts at once; those of a single one in blocks of samples where memory is too small."""
+    starts, stoppings = ([*part] for part in zip(*given, strict=True))
+    if len(starts) > 1:
+        return _side_by_side(starts, stoppings)
+    return within_memory(starts[0].refit.solver, lambda: _side_by_side(starts, stoppings))
 
 
 def _kind(solver: Solver, stopping: Stopping) -> tuple[Any, ...]:
@@ -245,6 +261,7 @@ def _side_by_side(starts: list[_Start], stoppings: list[Stopping]) -> list[list[
         batch_size=given.batch_size,
         draw=draws[0],
         draws=draws if len(starts) > 1 else (),
+        block_size=given.block_size,
     )
     most = np.repeat([stopping.n_iters for stopping in stoppings], counts)
     solution = solver.minimise(weights, weights.upper.new_zeros(sum(counts)), stoppings[0], most=most)

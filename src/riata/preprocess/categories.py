@@ -142,7 +142,14 @@ def _objects(values: pd.Series) -> pd.Index:
 def _column(values: pd.Series, counts: NDArray[np.float64]) -> Column:
     """Number the levels from the commonest on, equals as they come; their names say nothing."""
     missing = values.isna().to_numpy()
-    codes, levels = pd.factorize(_objects(values[~missing]))
+    try:
+        codes, levels = pd.factorize(_objects(values[~missing]))
+    except TypeError as error:
+        kind = type(values[~missing].iloc[0]).__name__
+        raise ValueError(
+            f"cells of column {values.name!r} hold a {kind}, which cannot be a level of a category ({error}): drop the column, "
+            "or give each of its numbers a column of its own"
+        ) from None
     frequency = np.append(np.bincount(codes, counts[~missing], len(levels)), counts[missing].sum())
     n_rows, n_present = counts.sum(), np.count_nonzero(frequency)
     if n_present >= n_rows > 2:

@@ -9,8 +9,9 @@ network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from riata.losses import evaluator
 from riata.losses.loss import slopes
+from riata.network.blocked import BlockedPass
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -40,6 +42,8 @@ class Descent:
         Passes by the first and last of their samples, to be shared with other descents on the same samples.
     draws : sequence of torch.Generator
         As for the solver.
+    block_size : int, optional
+        As for the solver; with dropout a mini-batch may have no more samples.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Descent:
         draw: torch.Generator | None = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
         draws: Sequence[torch.Generator] = (),
+        block_size: int | None = None,
     ):
         self.problem = problem
         self._draw, self._draws = (draws[0] if draws else draw), draws
@@ -61,8 +66,10 @@ class Descent:
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
         n_all = problem.n_samples
+        block_size = block_size or max(n_all, 1)
         for start, stop in {(0, n), (0, size), (0, n % size), (n, n_all)} - passes.keys():
-            passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
+            make = partial(BlockedPass, network, block=block_size) if stop - start > block_size else network.passes
+            passes[start, stop] = make(R, stop - start, X, learns=start < n)
         self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
         self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
         self._X, target = problem.samples(0, n)
@@ -154,11 +161,17 @@ class Descent:
             return Evaluation(loss, penalty), scale
         return Evaluation(loss, penalty, val_loss, self._losses), scale
 
-    def product_gradient(self) -> Tensor:
-        """Gradient of the loss by the product of X and the features' weights, at the present iterate: (R, n_fit, o + K)."""
+    def product_gradients(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the gradient of the loss by the product of X and the features' weights, at the present iterate.
+
+        Usually for all samples at once, (R, n_fit, o + K), else for one block of rows after the other.
+        """
         self._update_fit_pass()
+        if isinstance(self._fit_pass, BlockedPass):
+            yield from self._fit_pass.product_gradients(self.state.now.layers, self._X, self._gradient)
+            return
         self._backward()
-        return self._fit_pass.product_gradient
+        yield slice(0, self.problem.n_fit), self._fit_pass.product_gradient
 
     def _update_fit_pass(self) -> None:
         if self._outdated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch import Tensor
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
+from riata.solver.faults import Diverged, learning_rates
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
@@ -51,6 +52,8 @@ class Solver:
         Instead, one for the batches of each replica, where replicas have data of their own.
     active_set : bool
         Leave features that are not in the model out of the arithmetic; check them once the objective no longer falls.
+    block_size : int or None
+        Samples whose hidden layers are kept at a time; None for all. See :meth:`shrink`.
     """
 
     def __init__(
@@ -62,12 +65,18 @@ class Solver:
         draw: torch.Generator | None = None,
         draws: Sequence[torch.Generator] = (),
         active_set: bool = True,
+        block_size: int | None = None,
     ):
         self.problem = problem
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
+        self.batch_size, self.block_size = batch_size, block_size
         self.draw, self.draws = draw, draws
         self.active_set = active_set
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget step sizes, and free all buffers."""
+        problem = self.problem
         X, R = problem.X, problem.n_replicas
         self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
         self._scale = X.new_ones(R)
@@ -91,8 +100,22 @@ class Solver:
         Descend on the features in the model until the objective no longer falls, add those of the others whose subgradient
         bound is violated, descend again. Features are not checked in a replica that ran out of iterations or of patience: far
         from a solution the gradient says little about which belong in it. ``most`` has a number of iterations for each replica,
-        in place of that of ``stopping``.
+        in place of that of ``stopping``. Where the objective does not stay finite, all begin again with shorter steps, which
+        the solver keeps.
         """
+        for rate in learning_rates(self.learning_rate):
+            if rate != self.learning_rate:
+                self.learning_rate = rate
+                self._forget()
+            try:
+                return self._minimise(start, lambda_, stopping, frozen, most)
+            except Diverged:
+                continue
+        raise AssertionError  # learning_rates ends by raising
+
+    def _minimise(
+        self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None, most: NDArray[np.int64] | None
+    ) -> Solution:
         weights, most = start, np.full(len(lambda_), stopping.n_iters) if most is None else most
         live = np.ones(len(lambda_), dtype=bool) if frozen is None else ~frozen
         active = self.problem.selected(start.rows)
@@ -116,6 +139,32 @@ class Solver:
             if not live.any():
                 return Solution(weights, evaluation, n_iters, best_iter)
 
+    def batch_of(self, problem: Problem) -> int | None:
+        """Return the samples of an update of a problem, None for all: those of a block at most if networks draw numbers."""
+        if self.block_size is None or not (problem.dropout or problem.network.is_random):
+            return self.batch_size
+        return min(self.batch_size or problem.n_fit, self.block_size)
+
+    @property
+    def largest(self) -> int:
+        """Samples of the largest pass."""
+        return max(self.problem.n_fit, self.problem.n_samples - self.problem.n_fit)
+
+    def shrink(self, block_size: int) -> None:
+        """Free all buffers, and begin again with blocks of so many samples.
+
+        An update is the same in blocks, but for rounding. Only one with dropout, or of another network that draws numbers, has
+        no more samples than a block.
+        """
+        self.block_size = block_size
+        self._forget()
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Draw the same random numbers again."""
+        for draw in (*self.draws, *([] if self.draw is None else [self.draw])):
+            draw.manual_seed(draw.initial_seed())
+
     @torch.inference_mode()
     def feasible(self, weights: Weights) -> Weights:
         """Project the weights on those that satisfy the hierarchy."""
@@ -131,7 +180,13 @@ class Solver:
             self._features, self._descent = features, None  # free the memory of the old one before making the new one
             restricted = self.problem.only(features)
             self._descent = Descent(
-                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws
+                restricted,
+                self.learning_rate,
+                self.batch_of(self.problem),
+                self.draw,
+                self._passes,
+                self.draws,
+                self.block_size,
             )
         return self._descent
 
@@ -160,17 +215,26 @@ class Solver:
         violates = ~active
         if not bool(violates.any()):
             return violates
-        problem, product_gradient = self.problem, descent.product_gradient()
-        X, _ = problem.samples(0, problem.n_fit)
-        d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
+        problem = self.problem
+        d, slack = problem.n_columns, 1 + torch.finfo(problem.X.dtype).eps ** 0.5
         size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
-        for block in (slice(start, start + size) for start in range(0, d, size)):
-            groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
-            gradient = X[..., block].mT @ product_gradient  # (R, size, o + K)
+        for block, gradient in self._gradients(descent, size):
+            groups = problem.groups if size >= d else Groups(None, gradient.shape[1])
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]
         return violates
+
+    def _gradients(self, descent: Descent, size: int) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the gradient by the weights of so many features after the others, (R, size, o + K), and which they are."""
+        (X, _), n, total = self.problem.samples(0, self.problem.n_fit), self.problem.n_fit, torch.zeros(())
+        features = [slice(start, start + size) for start in range(0, self.problem.n_columns, size)]
+        for rows, product_gradient in descent.product_gradients():
+            if rows.stop - rows.start == n:
+                yield from ((block, X[..., block].mT @ product_gradient) for block in features)
+                return
+            total = X[..., rows, :].mT @ product_gradient + total
+        yield from ((block, total[:, block]) for block in features)
 
     def _descend(
         self,
@@ -187,6 +251,7 @@ class Solver:
         evaluation, scale = self._start(descent, weights, best, active, lambdas)
         n_active = state.active.sum(-1)
         monitor, n_iters = Monitor(stopping, budget), 0
+        finite = np.isfinite(evaluation.objective)
         at_best = np.ones_like(monitor.live)  # replicas whose present iterate is their best
         while True:
             updated = monitor.live
@@ -203,6 +268,9 @@ class Solver:
                 break
             n_iters = self._run(descent, monitor)
             evaluation, scale = descent.evaluate()
+            # Where the size of the steps adapts, the next update reverts a step after which the objective is not finite.
+            if not state.adapts_scale and not np.isfinite(evaluation.objective[finite & monitor.live]).all():
+                raise Diverged
         self._moments.rows[:, self._features] = state.moments.rows
         self._moments.upper.copy_(state.moments.upper)
         self._scale = state.scale.clamp(1, _LONGEST_STEP)
