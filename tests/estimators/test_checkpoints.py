@@ -23,15 +23,16 @@ from riata import CheckpointError
 from riata.storage import store
 from tests.conftest import with_training
 
+N = 160
 rng = np.random.default_rng(0)
-X = pd.DataFrame(rng.normal(size=(120, 6)), columns=list("abcdef"))
+X = pd.DataFrame(rng.normal(size=(N, 6)), columns=list("abcdef"))
 X.loc[::9, "b"] = np.nan
-X["town"] = np.array(["Ulm", "Bonn", "Kiel"])[rng.integers(0, 3, 120)]
-NOISY = X["a"].to_numpy() - np.abs(X["c"].to_numpy()) + (X["town"] == "Ulm").to_numpy() + 0.1 * rng.normal(size=120)
+X["town"] = np.array(["Ulm", "Bonn", "Kiel"])[rng.integers(0, 3, N)]
+NOISY = X["a"].to_numpy() - np.abs(X["c"].to_numpy()) + (X["town"] == "Ulm").to_numpy() + 0.1 * rng.normal(size=N)
 NUMBERS = X[["a", "c", "d", "e", "f"]].to_numpy()
-WIDE = rng.normal(size=(120, 14))
-TIMES = np.column_stack([np.exp(-NOISY), rng.random(120) < 0.8])
-INTERVALS = np.column_stack([np.exp(NOISY) * 0.9, np.where(rng.random(120) < 0.2, np.inf, np.exp(NOISY) * 1.1)])
+WIDE = rng.normal(size=(N, 14))
+TIMES = np.column_stack([np.exp(-NOISY), rng.random(N) < 0.8])
+INTERVALS = np.column_stack([np.exp(NOISY) * 0.9, np.where(rng.random(N) < 0.2, np.inf, np.exp(NOISY) * 1.1)])
 
 
 def network(n_inputs: int, n_outputs: int) -> nn.Module:
@@ -55,11 +56,11 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "dropout": (riata.LassoNetRegressor(**quick(dropout=0.2)), (NUMBERS, NOISY), 2),
     "given λ": (riata.LassoNetRegressor(**quick(), lambda_seq=(0.01, 0.1, 0.3, 1.0)), (X, NOISY), 1),
     "a network": (riata.LassoNetRegressor(**{**quick(), "hidden_dims": network}), (NUMBERS, NOISY), 2),
-    "no seed": (riata.LassoNetRegressor(**{**quick(), "random_state": None}), (NUMBERS, NOISY), 3),
+    "no seed": (riata.LassoNetRegressor(**{**quick(), "random_state": None}), (NUMBERS, NOISY), 1),
     "times": (riata.LassoNetCoxRegressor(**quick()), (NUMBERS, TIMES), 2),
     "intervals": (riata.LassoNetIntervalRegressor(**quick(batch_size=50)), (NUMBERS, INTERVALS), 2),
-    "no target": (riata.LassoNetAutoencoder(**quick()), (NUMBERS,), 2),
-    "gaps": (riata.LassoNetImputer(**quick(), refit="warm"), (X[list("abcd")],), 2),
+    "no target": (riata.LassoNetAutoencoder(**quick()), (NUMBERS,), 1),
+    "gaps": (riata.LassoNetImputer(**quick(), refit="warm"), (X[list("abcd")],), 1),
     "folds": (riata.LassoNetRegressorCV(**quick(), cv=2, M=[0, 10]), (X, NOISY), 9),
     "folds, times": (riata.LassoNetCoxRegressorCV(**quick(), cv=2), (NUMBERS, TIMES), 9),
     "halves": (riata.StabilitySelector(LINEAR, n_resamples=4, max_false=2, random_state=0), (X, NOISY), 7),
@@ -195,7 +196,7 @@ def test_what_jobs_kept_while_they_ran_is_removed_with_them(tmp_path):
         ({"lambda_seq": (0.1, 1)}, r"lambda_seq was null and is \[0\.1, 1\.0\]|lambda_seq was null and is \[0\.1, 1\]"),
         ({"hidden_dims": network}, "hidden_dims has changed"),
         ({"loss": riata.losses.Quantile(0.7)}, "loss was null and is"),
-        (with_training(path_multiplier=1.3, n_iters=(60, 6)), r"training\.n_iters was \[60, 5\] and is \[60, 6\]"),
+        (with_training(path_multiplier=1.3, n_iters=(60, 6)), r"training__n_iters was \[60, 5\] and is \[60, 6\]"),
     ],
 )
 def test_a_changed_parameter_is_refused_by_its_name(tmp_path, changed, match):
@@ -216,7 +217,7 @@ def test_changed_data_are_refused_by_their_name(tmp_path):
         ((other, NOISY, weights), "X has changed"),
         ((town, NOISY, weights), "categories has changed"),
         ((X, NOISY + 1e-9, weights), "y has changed"),
-        ((X, NOISY, weights * np.arange(1, 121)), "sample_weight has changed"),
+        ((X, NOISY, weights * np.arange(1, N + 1)), "sample_weight has changed"),
     ]:
         with pytest.raises(CheckpointError, match=f"another fit: .*{name}"):
             fit(model, tmp_path, changed, resume=True)
@@ -246,7 +247,10 @@ def test_the_last_good_state_is_used_where_the_newest_is_damaged(tmp_path):
     contents = bytearray(newest.read_bytes())
     contents[len(contents) // 2] ^= 1
     newest.write_bytes(contents)
-    with pytest.warns(UserWarning, match=r"state-\d.checkpoint: .* damaged .*continues from the last good state"):
+    with pytest.warns(
+        UserWarning,
+        match=r"cannot use .*state-\d.checkpoint: .*CRC.*: the checkpoint continues from the last good state",
+    ):
         found = clone(model).set_params(checkpoint=tmp_path).fit(*data, resume=True)
     assert digest(found) == digest(fit(model, None, data))
 

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from torch import nn
 
 from riata.completion.training import HistoryRow, Trained
-from riata.estimators.training import Training, given
+from riata.estimators.training import given
 from riata.network.stacked import SparseWeights, Weights
 from riata.path.points import Path, Point
 from riata.path.refit import Found, Plan
@@ -90,12 +90,14 @@ def fingerprint(estimator: Any, data: Mapping[str, Any], levels: Any = None) -> 
 
 
 def _parameters(estimator: Any) -> dict[str, str]:
-    values = estimator.get_params(deep=False)
+    """Return the parameters that count, those of estimators inside by their own names, as text."""
+    values = estimator.get_params(deep=True)
     if "training" in values:
-        training = given(values.pop("training"))
-        values |= {f"training.{name}": value for name, value in training.get_params().items()}
-    kept = {name: value for name, value in values.items() if name.split(".")[-1] not in _CHANGES_NOTHING}
-    return {name: json.dumps(described(value), default=str, ensure_ascii=False) for name, value in kept.items()}
+        values |= {f"training__{name}": value for name, value in given(values["training"]).get_params().items()}
+        del values["training"]
+    counts = {name: value for name, value in values.items() if name.rpartition("__")[-1] not in _CHANGES_NOTHING}
+    plain = {k: type(v).__name__ if isinstance(v, BaseEstimator) else described(v) for k, v in counts.items()}
+    return {name: json.dumps(value, default=str, ensure_ascii=False) for name, value in plain.items()}
 
 
 def described(value: Any, depth: int = 0) -> Any:
@@ -134,12 +136,8 @@ def _object(value: Any, deeper: Callable[[Any], Any]) -> Any:
     if isinstance(value, nn.Module):
         return [repr(value), digest({name: tensor.cpu().numpy() for name, tensor in value.state_dict().items()})]
     if isinstance(value, BaseEstimator):
-        training = isinstance(value, Training)
-        given_ = value.get_params(deep=False)
-        return [
-            type(value).__name__,
-            deeper({k: v for k, v in given_.items() if k not in _CHANGES_NOTHING or training}),
-        ]
+        counts = {k: v for k, v in value.get_params(deep=False).items() if k not in _CHANGES_NOTHING}
+        return [type(value).__name__, deeper(counts)]
     if isinstance(value, type | BuiltinFunctionType):
         return value.__qualname__
     return [type(value).__name__, deeper(getattr(value, "__dict__", {}))]

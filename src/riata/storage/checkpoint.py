@@ -200,7 +200,7 @@ class Checkpoint:
         if not isinstance(folder, str | os.PathLike | Part):
             raise ValueError(f"checkpoint must be the path of a folder, or None; got {folder!r}")
         resume = resume or isinstance(folder, Part)
-        path = Path(folder.folder if isinstance(folder, Part) else folder)
+        path = Path(folder.folder if isinstance(folder, Part) else folder).absolute()  # workers may be elsewhere
         if path.exists() and not path.is_dir():
             raise CheckpointError(f"checkpoint={str(path)!r} is a file: give a folder")
         with writing(path):
