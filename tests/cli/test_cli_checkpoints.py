@@ -60,7 +60,7 @@ def test_a_run_that_is_continued_writes_the_same_files(tmp_path, monkeypatch, wh
     assert result.exit_code == 0, result.stderr
     assert contents(Path("result")) == whole
     changed = riata_cli(*SELECT, "--resume", "--M", 5)
-    assert changed.exit_code == 2 and "is of another fit: M was 10.0 and is 5.0" in changed.stderr
+    assert changed.exit_code == 2 and "is of another fit: M was 10 and is 5" in changed.stderr
 
 
 def test_a_table_is_filled_as_by_an_unbroken_run(tmp_path, monkeypatch):

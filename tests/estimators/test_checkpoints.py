@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import logging
+import signal
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,14 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LassoCV
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import riata
 from riata import CheckpointError
+from riata.estimators.saving import described
 from riata.storage import store
 from tests.conftest import with_training
 
@@ -161,6 +165,38 @@ def test_a_fit_that_is_stopped_again_and_again_ends_as_if_it_had_not_been(name, 
     assert digest(fit(model, again, data, resume=True)) == digest(whole)  # of what is finished
 
 
+def test_an_interrupt_reaches_the_caller_and_leaves_what_was_complete(tmp_path, monkeypatch):
+    model, data, _ = CASES["folds"]
+    counter, write = itertools.count(1), store.Store.write
+
+    def interrupting(self: store.Store, values: Any) -> None:
+        write(self, values)
+        if next(counter) == 12:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Store, "write", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            fit(model, tmp_path, data)
+    assert digest(fit(model, tmp_path, data, resume=True)) == digest(fit(model, None, data))
+
+
+def test_values_that_mean_the_same_are_described_alike_and_others_are_not():
+    def network(width: int) -> Any:
+        return lambda n_inputs, n_outputs: nn.Linear(n_inputs, width)
+
+    alike = [(10, 10.0), (np.float64(2.5), 2.5), ((1, 2), [1, 2]), (KFold(3), KFold(3)), (network(3), network(3))]
+    for one, other in [*alike, ({"b", "a"}, {"a", "b"}), (nn.ReLU(), nn.ReLU())]:
+        assert described(one) == described(other)
+    different = [(True, "True"), (KFold(3), KFold(4)), (network(3), network(4)), (np.mean, np.median), (None, 0)]
+    losses = riata.losses
+    for one, other in [*different, (losses.Quantile(0.1), losses.Quantile(0.2)), (nn.Linear(2, 2), nn.Linear(2, 2))]:
+        assert described(one) != described(other)
+    looped: list[Any] = []
+    looped.append(looped)
+    assert described(looped) and described(logging.getLogger("riata"))  # which hold themselves, or much of Python
+
+
 def test_predictions_and_refits_after_a_continued_fit_are_those_of_an_unbroken_one(tmp_path):
     model, data, _ = CASES["numbers"]
     found, _ = stopped(model, tmp_path / "run", data, 5)
@@ -191,9 +227,9 @@ def test_what_jobs_kept_while_they_ran_is_removed_with_them(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
-        ({"M": 3.0}, r"M was 10\.0 and is 3\.0"),
+        ({"M": 3.0}, "M was 10 and is 3"),
         ({"random_state": 1}, r"random_state was 0 and is 1"),
-        ({"lambda_seq": (0.1, 1)}, r"lambda_seq was null and is \[0\.1, 1\.0\]|lambda_seq was null and is \[0\.1, 1\]"),
+        ({"lambda_seq": (0.1, 1)}, r"lambda_seq was null and is \[0\.1, 1\]"),
         ({"hidden_dims": network}, "hidden_dims has changed"),
         ({"loss": riata.losses.Quantile(0.7)}, "loss was null and is"),
         (with_training(path_multiplier=1.3, n_iters=(60, 6)), r"training__n_iters was \[60, 5\] and is \[60, 6\]"),

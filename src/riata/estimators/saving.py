@@ -105,6 +105,8 @@ def described(value: Any, depth: int = 0) -> Any:
 
     Of a function its code counts, of a module its weights, of other objects what they hold.
     """
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)  # 10 and 10.0 are the same
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -119,10 +121,13 @@ def described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | range | set | frozenset):
         found = [deeper(each) for each in value]
         return sorted(found, key=repr) if isinstance(value, set | frozenset) else found
-    return _object(value, deeper)
+    found = _known(value, deeper)
+    # Other objects may hold anything, which is followed less far.
+    return found or [type(value).__name__, described(getattr(value, "__dict__", {}), depth + _DEEP // 2)]
 
 
-def _object(value: Any, deeper: Callable[[Any], Any]) -> Any:
+def _known(value: Any, deeper: Callable[[Any], Any]) -> Any:
+    """Describe an object of a class that is known; None for others."""
     if isinstance(value, np.ndarray | pd.DataFrame | pd.Series | pd.Index | torch.Tensor):
         return deeper(value.tolist()) if isinstance(value, np.ndarray) and value.size < 10 else digest(value)
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -140,7 +145,7 @@ def _object(value: Any, deeper: Callable[[Any], Any]) -> Any:
         return [type(value).__name__, deeper(counts)]
     if isinstance(value, type | BuiltinFunctionType):
         return value.__qualname__
-    return [type(value).__name__, deeper(getattr(value, "__dict__", {}))]
+    return None
 
 
 def _code(code: CodeType, deeper: Callable[[Any], Any]) -> list[Any]:

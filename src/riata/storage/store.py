@@ -40,7 +40,7 @@ class CheckpointError(ValueError):
     ...     model.set_params(M=1.0).fit(X, y, resume=True)
     ... except CheckpointError as error:
     ...     print(error)
-    ... is of another fit: M was 10.0 and is 1.0. Give what it was begun with, or delete the folder to begin anew
+    ... is of another fit: M was 10 and is 1. Give what it was begun with, or delete the folder to begin anew
     """
 
 
