@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from riata.path.points import Path, Point
     from riata.prox import hier_prox
     from riata.report import Report
-    from riata.storage import ModelFileError
+    from riata.storage import CheckpointError, ModelFileError
 
 __all__ = [
+    "CheckpointError",
     "KnockoffSelector",
     "LassoNetAutoencoder",
     "LassoNetClassifier",
@@ -69,6 +70,7 @@ __version__ = version("riata")
 # The module of each name that is not one of the estimators. Modules are imported when a name of them is asked for: with
 # PyTorch and scikit-learn that takes seconds, and the help of the command line needs none of them.
 _MODULES = {
+    "CheckpointError": "storage",
     "ModelFileError": "storage",
     "Path": "path.points",
     "Point": "path.points",

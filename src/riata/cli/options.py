@@ -203,6 +203,8 @@ class Job:
     image: tuple[int, int] | None = None  # rows and columns of pixels
     report: bool = True
     loss: Any = None  # of a regressor or a classifier; None for the usual one
+    checkpoint: Path | None = None  # where fits keep what is complete
+    resume: bool = False  # whether to continue from there
 
     @property
     def console(self) -> Console:

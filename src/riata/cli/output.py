@@ -23,7 +23,7 @@ from rich.text import Text
 import riata
 from riata.files import TableError
 from riata.jobs import ReplicaError
-from riata.storage import write_whole
+from riata.storage import UnwritableError, write_whole
 
 SHOWN = 15  # rows of a printed table; the files hold all
 
@@ -59,8 +59,9 @@ def reporting_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         print_text(Console(stderr=True), "interrupted")
         raise typer.Exit(130) from None
-    except (ValueError, FloatingPointError, torch.OutOfMemoryError, ReplicaError) as error:
+    except (ValueError, FloatingPointError, torch.OutOfMemoryError, ReplicaError, UnwritableError) as error:
         text = " ".join(str(error).split()) if isinstance(error, ReplicaError) else str(error)
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, UnwritableError) else text
         print_text(Console(stderr=True), f"error: {text}")
         raise typer.Exit(2) from None
 

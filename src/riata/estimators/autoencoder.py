@@ -73,6 +73,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         sample_weight: ArrayLike | None = None,
         *,
         X_val: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Solve the path from the dense model to the empty one and select a point.
 
@@ -87,13 +88,15 @@ class LassoNetAutoencoder(BaseLassoNet):
             of the others counts as two of them.
         X_val : array-like, optional
             Samples to validate on instead of a random part of X.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
         self
             The fitted estimator, at the selected point.
         """
-        return self._fit(X, None, sample_weight, X_val, X_val)
+        return self._fit(X, None, sample_weight, X_val, X_val, resume)
 
     def path(
         self,

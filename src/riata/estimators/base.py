@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators import saving
 from riata.estimators.export import Exports
 from riata.estimators.fitting import Checked, Settings, prepare
 from riata.estimators.model import PathModel
@@ -29,6 +30,7 @@ from riata.preprocess.marginal import effective
 from riata.preprocess.prepare import ColumnOptions
 from riata.preprocess.redundancy import alternatives
 from riata.preprocess.samples import Samples, merged
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["BaseLassoNet"]
 
@@ -58,13 +60,13 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
 
     # Steps of fit.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, resume: bool) -> Self:
         settings = self._settings()
-        with self._all_or_nothing():
-            checked = self._check(X, y, sample_weight, X_val, y_val)
+        with self._all_or_nothing(), saving.opened(self, resume) as saved:
+            checked = self._check(X, y, sample_weight, X_val, y_val, saved)
             prepared = prepare(checked, settings)
             del checked  # once prepared, the samples would only hold memory
-            solved = solve(prepared, settings)
+            solved = solve(prepared, settings, saved)
             return self._store(solved, self._select(solved))
 
     def _settings(self) -> Settings:
@@ -97,8 +99,10 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
             verbose=bool(self.verbose),
         )
 
-    def _check(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Checked:
-        """Check all data, leave out samples of weight zero, and hold some out to validate on."""
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, saved: Checkpoint = UNSAVED
+    ) -> Checked:
+        """Check all data, leave out samples of weight zero, hold some out to validate on; begin or continue a checkpoint."""
         self._categories = self._learn_categories(X, sample_weight)
         X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
@@ -112,13 +116,24 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
-        seeds = [int(s) for s in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)]
+        random = check_random_state(saved.seed(self.random_state))
+        seeds = [int(s) for s in random.randint(np.iinfo(np.int32).max, size=3)]
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
         if X_val is not None:
             samples = self._with_validation(X, encoded, weights, X_val, y_val, target)
         else:
             samples = _split(X, encoded, weights, self.val_size, target, seeds[0])
+        data = {
+            "X": X,
+            "y": encoded,
+            "sample_weight": weights,
+            "the costs of columns": costs,
+            "the groups of columns": ids,
+        }
+        if X_val is not None:
+            data |= {"X_val": samples.X[samples.n_fit :], "y_val": samples.target[samples.n_fit :]}
+        saved.begin(lambda: saving.fingerprint(self, data, levels=self._categories))
         return Checked(samples, target, self._categories, costs, ids, (seeds[1], seeds[2]))
 
     def _learn_categories(self, X: Any, sample_weight: Any) -> Categories | None:

@@ -67,7 +67,10 @@ hidden_dims : tuple of int, torch.nn.Module or callable, default=(100,)
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split, of the weights to start from, of batches and of dropout."""
+        Seed of the split, of the weights to start from, of batches and of dropout.
+    checkpoint : str or path, optional
+        A folder, which is made, for what is complete: the path after each point, refits, and of cross-validation every fold.
+        ``fit(..., resume=True)`` continues after the last of it, and ends with the same model, to the bit."""
 
 _CV_PARAMETERS = """\
 hidden_dims : tuple of int or list of tuples, default=(100,)

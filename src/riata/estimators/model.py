@@ -64,6 +64,7 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
     refit: str | bool = "warm"
     verbose: int = 0
     random_state: Any = None
+    checkpoint: Any = None
 
     _rules: ClassVar[tuple[str, ...]] = ("1se", "best")
     _stages: ClassVar[Stages] = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-4)

@@ -26,6 +26,7 @@ from riata.solver.faults import in_parts, within_memory
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
 from riata.solver.stopping import LONGEST, Stopping, affordable
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["Solved", "iterations", "solve"]
 
@@ -118,9 +119,9 @@ class Solved:
         return slopes.T * self.target_scaling.scale[:, None]
 
 
-def solve(prepared: Prepared, settings: Settings) -> Solved:
+def solve(prepared: Prepared, settings: Settings, saved: Checkpoint = UNSAVED) -> Solved:
     """Solve the path of a prepared problem; those of replicas that run together are solved side by side."""
-    return together.call(_solve_all, (prepared, settings))
+    return together.call(_solve_all, (prepared, settings, saved))
 
 
 class _Posed(NamedTuple):
@@ -133,6 +134,7 @@ class _Posed(NamedTuple):
     sparse: Stopping
     start: Weights
     trained: int  # iterations that the start has been trained for
+    saved: Checkpoint
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -142,20 +144,21 @@ class _Posed(NamedTuple):
         return (settings.grid, self.dense, settings.learning_rate, settings.until, self.trained, in_batches)
 
 
-def _solve_all(given: list[tuple[Prepared, Settings]]) -> list[Solved]:
+def _solve_all(given: list[tuple[Prepared, Settings, Checkpoint]]) -> list[Solved]:
     """Solve the paths of several problems, as many side by side as go together and as memory allows."""
-    posed = [_pose(prepared, settings) for prepared, settings in given]
+    posed = [_pose(*each) for each in given]
     paths: dict[int, Path] = {}
     for chosen in batches([each.solver.problem for each in posed], [each.kind for each in posed]):
         paths |= zip(chosen, in_parts(_paths, [posed[i] for i in chosen]), strict=True)
     return [_solved(each, paths[i]) for i, each in enumerate(posed)]
 
 
-def _pose(prepared: Prepared, settings: Settings) -> _Posed:
+def _pose(prepared: Prepared, settings: Settings, saved: Checkpoint) -> _Posed:
     solver = settings.solver(prepared.problem, prepared.seeds[0])
     dense, sparse = iterations(settings, solver, prepared)
     with enough_threads(solver):
-        return _Posed(prepared, settings, solver, dense, sparse, *_start(prepared, settings, solver, dense))
+        start, trained = _start(prepared, settings, solver, dense, saved)
+    return _Posed(prepared, settings, solver, dense, sparse, start, trained, saved)
 
 
 def _paths(posed: Sequence[_Posed]) -> list[Path]:
@@ -185,6 +188,7 @@ def _side_by_side(posed: Sequence[_Posed]) -> list[Path]:
             until=settings.until,
             on_point=bar,
             trained=first.trained,
+            saved=first.saved,
         )
 
 
@@ -193,7 +197,7 @@ def _solved(posed: _Posed, path: Path) -> Solved:
     # A solver of its own holds the samples, but none of the buffers of the path.
     solver = posed.settings.solver(problem, prepared.seeds[0])
     solver.block_size = posed.solver.block_size
-    refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights)
+    refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights, saved=posed.saved)
     return Solved(
         path,
         problem.network,
@@ -221,12 +225,19 @@ def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[
     return dense, sparse
 
 
-def _start(prepared: Prepared, settings: Settings, solver: Solver, dense: Stopping) -> tuple[Weights, int]:
+def _start(
+    prepared: Prepared, settings: Settings, solver: Solver, dense: Stopping, saved: Checkpoint
+) -> tuple[Weights, int]:
     """Return weights to start from, and the iterations that these have been trained for."""
     found, drawn = prepared.preprocessing.screening.interactions, prepared.start()
     if found is None or not found.hidden.any() or starts.ample(solver):
         return drawn, 0
     problem = prepared.problem
     associated = np.flatnonzero(found.clear[problem.source] & ~prepared.preprocessing.constant)
-    few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
-    return within_memory(few, lambda: starts.from_associated(solver, few, drawn, associated, dense))
+
+    def train() -> tuple[Weights, int]:
+        few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
+        return within_memory(few, lambda: starts.from_associated(solver, few, drawn, associated, dense))
+
+    weights, n_iters = saved.made("start", train)
+    return Weights(*(part.to(problem.X) for part in weights)), n_iters

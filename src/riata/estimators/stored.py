@@ -66,6 +66,7 @@ def describe(model: Any, about: Mapping[str, Any] | None = None) -> bytes:
         )
     parameters = model.get_params(deep=False)
     state = {key: value for key, value in model.__getstate__().items() if key not in parameters}
+    del parameters["checkpoint"]  # a folder of this machine
     state.pop("_sklearn_version", None)
     writer = storage.Writer(_kinds())
     tree = {

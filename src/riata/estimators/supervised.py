@@ -38,6 +38,7 @@ class Supervised(BaseLassoNet):
         *,
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Solve the path from the dense model to the empty one and select a point.
 
@@ -53,13 +54,15 @@ class Supervised(BaseLassoNet):
             of the others counts as two of them.
         X_val, y_val : array-like, optional
             Samples to validate on instead of a random part of X.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
         self
             The fitted estimator, at the selected point.
         """
-        return self._fit(X, y, sample_weight, X_val, y_val)
+        return self._fit(X, y, sample_weight, X_val, y_val, resume)
 
     @property
     def _has_own_losses(self) -> bool:

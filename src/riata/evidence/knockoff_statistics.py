@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from riata.evidence import inner
 from riata.evidence.knockoffs import Floats, Ids, Knockoffs
 from riata.preprocess import marginal
+from riata.storage import Part
 
 __all__ = ["IMPORTANCES", "Columns", "Comparison", "compare", "draw_and_compare"]
 
@@ -45,13 +46,15 @@ class Comparison(NamedTuple):
     weights: Floats | None
 
 
-def draw_and_compare(comparison: Comparison, knockoffs: Knockoffs, seed: int, fit: int) -> Floats:
+def draw_and_compare(
+    comparison: Comparison, knockoffs: Knockoffs, seed: int, fit: int, part: Part | None = None
+) -> Floats:
     """Draw knockoffs, the same for every fit of one seed, and compare the groups with them."""
     X_knockoff = knockoffs.draw(comparison.X, np.random.default_rng(seed))
-    return compare(comparison, X_knockoff, np.random.default_rng([seed, fit]))
+    return compare(comparison, X_knockoff, np.random.default_rng([seed, fit]), part)
 
 
-def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator) -> Floats:
+def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator, part: Part | None = None) -> Floats:
     """Fit on columns and knockoffs; return the importance of the groups and of their knockoffs as shares of the sum, (2, G).
 
     Which of the two comes first is random for every group, so that the order has no influence on the sign of the difference.
@@ -63,10 +66,13 @@ def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator
     both = np.hstack([np.where(swap, X_knockoff, X), np.where(swap, X, X_knockoff)])
     ids = np.append(columns.ids, columns.ids + n_groups)
     model, weighted = _adapted(estimator, columns, ids, rng), {} if weights is None else {"sample_weight": weights}
-    model.fit(both, y, **weighted)
+    inner.kept_in(model, part).fit(both, y, **weighted)
     if importance == "prediction_change" or (importance == "auto" and inner.validated(model)):
         linear = inner.linear(model)
-        models = [model] if linear is None else [model, linear.fit(both, y, **weighted)]
+        models = [model]
+        if linear is not None:
+            beside = None if part is None else part.beside("linear")
+            models.append(inner.kept_in(linear, beside).fit(both, y, **weighted))
         found = np.sum([_share(inner.reliance(each, both, ids)) for each in models], axis=0)
     else:
         found = np.zeros(2 * n_groups)

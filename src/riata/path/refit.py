@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,8 +22,9 @@ from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
 from riata.solver.stopping import Stopping
+from riata.storage import UNSAVED, Checkpoint
 
-__all__ = ["Plan", "Refit"]
+__all__ = ["Found", "Plan", "Refit"]
 
 _NOISE = 0.1  # standard deviations of each input
 _COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
@@ -37,7 +39,9 @@ class Plan(NamedTuple):
     n_iters: int
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
+    """A point after a refit, and what a further one begins with."""
+
     how: str | bool
     point: Point
     start: Weights  # that it was reached from, on the columns of the point
@@ -59,7 +63,8 @@ class Refit:
     fresh: Callable[[], Weights]
     all_weights: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
     plans: Callable[[int], Plan] | None = None  # by number of features, where no sample validates
-    _found: dict[float, _Found] = field(default_factory=dict)  # by λ
+    saved: Checkpoint = UNSAVED  # where refits are kept while the fit is under way
+    _found: dict[float, Found] = field(default_factory=dict)  # by λ
 
     def __call__(self, point: Point, how: str | bool) -> Point:
         """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
@@ -77,7 +82,9 @@ class Refit:
         """Refit the points that have not been refitted in this way."""
         new = [point for point in points if point.lambda_ not in self._found or self._found[point.lambda_].how != how]
         if new:
-            found = together.call(_refitted_lists, [(self, point, how) for point in new])
+            name = f"refit-{_digest([how, *(point.lambda_.hex() for point in new)])}"
+            found = self.saved.made(name, lambda: together.call(_refitted_lists, [(self, point, how) for point in new]))
+            found = [each._replace(start=self._on_device(each.start)) for each in found]
             self._found.update((point.lambda_, each) for point, each in zip(new, found, strict=True))
 
     def plan(self, point: Point, how: str | bool) -> Plan:
@@ -94,6 +101,10 @@ class Refit:
         refitted = self(point, how)
         if self.all_weights is None or not how or not point.n_selected:
             return refitted
+        name = f"finish-{_digest([how, point.lambda_.hex()])}"
+        return self.saved.made(name, lambda: self._finished(point, refitted))
+
+    def _finished(self, point: Point, refitted: Point) -> Point:
         n_iters = max(1, refitted.best_iter)
         with enough_threads(self.solver), torch.inference_mode():
             start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
@@ -151,6 +162,9 @@ class Refit:
         draw = self.solver.draw
         return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
 
+    def _on_device(self, weights: Weights) -> Weights:
+        return Weights(*(part.to(self.solver.problem.X) for part in weights))
+
     def _narrow(self, problem: Problem, point: Point) -> Problem:
         return problem.only(torch.from_numpy(point.weights.columns).to(problem.X.device))
 
@@ -174,6 +188,10 @@ class Refit:
         return Solver(problem.copies(len(starts.rows))).feasible(starts)
 
 
+def _digest(what: list[Any]) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
 class _Start(NamedTuple):
     """A point to refit, and weights to begin with: one network or several side by side."""
 
@@ -186,14 +204,14 @@ class _Start(NamedTuple):
         return self._replace(weights=Weights(*(part[which : which + 1] for part in self.weights)))
 
 
-def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[_Found]]:
+def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[Found]]:
     """Refit the points of several lists."""
     found = iter(_refitted([each for part in given for each in part]))
     return [[next(found) for _ in part] for part in given]
 
 
 @torch.inference_mode()
-def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
+def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[Found]:
     """Refit points from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
     starts = [_Start(refit, point, refit._starts(point, how)) for refit, point, how in given]
     known = [
@@ -210,7 +228,7 @@ def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
         best[i], trials[i] = int(np.argmin([new.val_loss for new in found])), n_iters
     chosen = [start.one(which) for start, which in zip(starts, best, strict=True)]
     return [
-        _Found(how, replace(new, n_iters=new.n_iters + 2 * n_trial), start.weights, Plan(which, new.best_iter))
+        Found(how, replace(new, n_iters=new.n_iters + 2 * n_trial), start.weights, Plan(which, new.best_iter))
         for (_, _, how), (new,), start, which, n_trial in zip(
             given, _trained(chosen, [stopping for _, stopping in known]), chosen, best, trials, strict=True
         )

@@ -225,6 +225,7 @@ def _settings(model: Any, about: About) -> list[list[str]]:
     """Return names and values for the table of settings: facts, parameters that are not the default, versions."""
     default = type(model)().get_params(deep=False)
     given = {name: value for name, value in model.get_params(deep=False).items() if repr(value) != repr(default[name])}
+    given.pop("checkpoint", None)  # a folder, of no influence on the model
     rows = [("estimator", type(model).__name__), *about.facts]
     rows += [(name, repr(value)[:_SHOWN]) for name, value in given.items()]
     rows += [("λ of the model", f"{model.lambda_:.4g}"), ("screening", model.screening_)]

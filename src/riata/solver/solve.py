@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from riata.solver.faults import Diverged, learning_rates
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
-__all__ = ["Solution", "Solver"]
+__all__ = ["Solution", "Solver", "SolverState"]
 
 Floats = NDArray[np.float64]
 _CHECK = 10  # iterations between two evaluations
@@ -33,6 +34,20 @@ class Solution:
     evaluation: Evaluation
     n_iters: NDArray[np.int64]  # (R,) iterations
     best_iter: NDArray[np.int64]  # (R,) the iteration after which these weights were reached
+
+
+class SolverState(NamedTuple):
+    """What a solver remembers between two problems: with it and the same arguments the next solution is the same."""
+
+    moments: Weights
+    scale: Tensor
+    features: Tensor | None  # those of the descent
+    evaluation: (
+        Evaluation | None
+    )  # of the weights that the next problem starts from, if they are those of the last pass
+    draws: tuple[Tensor, ...]  # states of the sources of randomness
+    learning_rate: float
+    block_size: int | None
 
 
 class Solver:
@@ -173,21 +188,56 @@ class Solver:
         skip, first, _ = prox_rows(problem.skip(rows), problem.first(rows), torch.zeros_like(M), M, problem.groups)
         return Weights(torch.cat([skip, first], -1), weights.upper)
 
+    def state(self, weights: Weights) -> SolverState:
+        """Return what is remembered, for a next problem that starts from these weights."""
+        evaluation = self._evaluation if weights is self._evaluated else None
+        draws = tuple(draw.get_state() for draw in self._sources)
+        steps = self.learning_rate, self.block_size
+        return SolverState(self._moments, self._scale, self._features, evaluation, draws, *steps)
+
+    @torch.inference_mode()
+    def restore(self, state: SolverState, weights: Weights) -> None:
+        """Remember what a solver of the same problem did when it was at these weights."""
+        X = self.problem.X
+        self.learning_rate, self.block_size = state.learning_rate, state.block_size
+        self._moments, self._scale = Weights(*(part.to(X) for part in state.moments)), state.scale.to(X)
+        for draw, known in zip(self._sources, state.draws, strict=True):
+            draw.set_state(known)
+        if state.features is None:
+            return
+        features = state.features.to(X.device)
+        descent = self._descend_on(features)
+        if state.evaluation is not None:  # the next descent expects the pass over all samples in its buffers
+            losses = state.evaluation.val_losses
+            descent.set_weights(Weights(weights.rows[:, features], weights.upper))
+            self._evaluated = weights
+            self._evaluation = replace(state.evaluation, val_losses=None if losses is None else losses.to(X))
+
+    @property
+    def _sources(self) -> Sequence[torch.Generator]:
+        """The sources of randomness."""
+        return self.draws or [draw for draw in [self.draw] if draw is not None]
+
     def _restrict(self, active: Tensor) -> Descent:
         """Return a descent without features that are active in no replica, the present one if it will do."""
         features = active.any(0).nonzero().squeeze(-1)
         if self._descent is None or self._features is None or not self._covers(self._features, features):
-            self._features, self._descent = features, None  # free the memory of the old one before making the new one
-            restricted = self.problem.only(features)
-            self._descent = Descent(
-                restricted,
-                self.learning_rate,
-                self.batch_of(self.problem),
-                self.draw,
-                self._passes,
-                self.draws,
-                self.block_size,
-            )
+            return self._descend_on(features)
+        return self._descent
+
+    def _descend_on(self, features: Tensor) -> Descent:
+        """Make a new descent on some of the features."""
+        self._features, self._descent = features, None  # free the memory of the old one before making the new one
+        restricted = self.problem.only(features)
+        self._descent = Descent(
+            restricted,
+            self.learning_rate,
+            self.batch_of(self.problem),
+            self.draw,
+            self._passes,
+            self.draws,
+            self.block_size,
+        )
         return self._descent
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:
