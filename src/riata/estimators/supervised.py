@@ -180,5 +180,6 @@ class Supervised(BaseLassoNet):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

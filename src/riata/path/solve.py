@@ -94,7 +94,7 @@ def enough_threads(solver: Solver) -> AbstractContextManager[None]:
     """Work on one thread, or on more where the passes of a solver are long enough."""
     problem = solver.problem
     n = min(solver.batch_size or problem.n_fit, problem.n_fit)
-    return threads.worth(n, problem.n_columns, problem.network)
+    return threads.worth(n, problem.n_entries, problem.network)
 
 
 class _Record:
@@ -139,7 +139,7 @@ class _Record:
 
 
 def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
-    return torch.from_numpy(lambda_).to(solver.problem.X)
+    return torch.from_numpy(lambda_).to(solver.problem.like)
 
 
 def _start(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping) -> Floats:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from riata.network.sparse import SparseTable, Table, backward
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
@@ -68,9 +69,9 @@ class Solver:
         self.batch_size = batch_size
         self.draw, self.draws = draw, draws
         self.active_set = active_set
-        X, R = problem.X, problem.n_replicas
-        self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
-        self._scale = X.new_ones(R)
+        like, R = problem.like, problem.n_replicas
+        self._moments = Weights(like.new_zeros(R, problem.n_columns), like.new_zeros(R, problem.network.n_upper))
+        self._scale = like.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
         self._passes: dict[tuple[int, int], AnyPass] = {}
@@ -163,10 +164,11 @@ class Solver:
         problem, product_gradient = self.problem, descent.product_gradient()
         X, _ = problem.samples(0, problem.n_fit)
         d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
-        size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
-        for block in (slice(start, start + size) for start in range(0, d, size)):
-            groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
-            gradient = X[..., block].mT @ product_gradient  # (R, size, o + K)
+        at_once = problem.groups.index is not None or isinstance(X, SparseTable)
+        size = d if at_once else 1024  # features whose gradients are held at a time
+        for block in (slice(start, min(start + size, d)) for start in range(0, d, size)):
+            groups = problem.groups if size >= d else Groups(None, block.stop - block.start)
+            gradient = _gradient(X, block, product_gradient)  # (R, size, o + K)
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]
@@ -248,3 +250,12 @@ class Solver:
 
     def _on_device(self, mask: Mask) -> Tensor:
         return torch.from_numpy(mask).to(self.problem.X.device)
+
+
+def _gradient(X: Table, block: slice, product_gradient: Tensor) -> Tensor:
+    """Return the gradient by the weights of some features, of a sparse table by those of all: (R, d, o + K)."""
+    if not isinstance(X, SparseTable):
+        return X[..., block].mT @ product_gradient
+    gradient = product_gradient.new_empty(len(product_gradient), X.shape[1], product_gradient.shape[-1])
+    backward(X, product_gradient, gradient)
+    return gradient
