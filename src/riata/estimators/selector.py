@@ -46,7 +46,7 @@ class ColumnSelector(SelectorMixin):
         Returns
         -------
         array of shape (n_samples, n_selected), or a data frame where ``set_output`` asks for one
-            The selected columns.
+            The selected columns, sparse if X is.
         """
         if self._categories is None and not check.holds_dates(X):
             return super().transform(X)
