@@ -93,6 +93,8 @@ def test_weights_validation_samples_and_refits_are_those_of_the_array(X, y, rng,
     model = LassoNetRegressor(**given).fit(table[fit], y[fit], weights[fit], X_val=table[val], y_val=y[val])
     assert_same(dense, model)
     np.testing.assert_allclose(model.predict(table), dense.predict(X), atol=1e-6)
+    mixed = LassoNetRegressor(**given).fit(table[fit], y[fit], weights[fit], X_val=X[val], y_val=y[val])
+    assert_same(model, mixed)
     few, dense_few = model.at(n_features=2), dense.at(n_features=2)
     np.testing.assert_allclose(few.predict(table), dense_few.predict(X), atol=1e-6)
 
@@ -183,6 +185,19 @@ def test_the_dense_model_is_refitted_on_all_samples_with_noise(X, y, always_spar
     assert model.score(csr_array(X), y) > 0.9
     model = LassoNetRegressor(**settings(n_features_to_select=6)).fit(csr_array(X), y)
     assert model.score(csr_array(X), y) > 0.9
+
+
+def test_models_of_arrays_predict_from_sparse_tables(X, y):
+    model = LassoNetRegressor(**settings(preprocessing="auto", n_iters=(20, 5), path_multiplier=1.5)).fit(X, y)
+    assert not model._solved.preprocessing.expansion.trivial
+    model.load(model.path_[0])
+    np.testing.assert_array_equal(model.predict(csr_array(X)), model.predict(X))
+    frame = pd.DataFrame(X).assign(word=np.where(X[:, 0] > 0, "some", "none"))
+    model = LassoNetRegressor(**settings(n_iters=(5, 5), path_multiplier=1.5)).fit(
+        frame.set_axis(frame.columns.map(str), axis=1), y
+    )
+    with pytest.raises(TypeError, match="Sparse data was passed, but a model with columns of categories"):
+        model.predict(csr_array(np.hstack([X, X[:, :1]])))
 
 
 def test_auto_is_standard_for_a_sparse_table(X, y):

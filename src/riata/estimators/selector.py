@@ -79,6 +79,7 @@ class ColumnSelector(SelectorMixin):
     def _encoded(self, X: Any, *, reset: bool) -> Any:
         """Put codes in the place of levels, and NaN in that of pandas' NA; the columns must be those of fit."""
         if self._categories is not None:
+            check.no_sparse(X, "a model with columns of categories")
             if not reset:
                 validate_data(self, X, reset=False, skip_check_array=True)  # names and number of columns
             X = self._categories.encode(X)
