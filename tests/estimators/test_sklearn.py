@@ -96,7 +96,7 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor, Cox])
+@pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor])
 def test_without_a_validation_part_weights_equal_repeated_samples_of_a_sparse_table(Estimator, monkeypatch):
     monkeypatch.setattr(sparse, "LARGEST", 0)
     check_sample_weight_equivalence_on_sparse_data(

@@ -132,8 +132,8 @@ class SparseTable:
         place = torch.full((len(self.offset),), -1, device=self.device)
         place[columns] = torch.arange(len(columns), device=self.device)
         places = place[self.columns]
-        kept = places >= 0
-        starts = torch.cat([kept.new_zeros(1, dtype=torch.long), kept.cumsum(0)])[self.starts]
+        kept = (places >= 0).nonzero().squeeze(-1)
+        starts = torch.searchsorted(kept, self.starts)
         return SparseTable(starts, places[kept], self.values[kept], self.offset[columns])
 
 
