@@ -4,6 +4,7 @@ from riata.check.features import categorical, costs, groups, positions, reachabl
 from riata.check.frames import holds_dates, numeric_frame
 from riata.check.intervals import intervals
 from riata.check.parameters import hidden_dims, lambda_seq, number, one_of, per_stage, tolerance, whole
+from riata.check.sparse import in_rows, no_sparse
 from riata.check.survival import no_survival, survival, survival_strata
 from riata.check.targets import (
     class_counts,
@@ -27,6 +28,7 @@ __all__ = [
     "groups",
     "hidden_dims",
     "holds_dates",
+    "in_rows",
     "indicator",
     "intervals",
     "is_table",
@@ -35,6 +37,7 @@ __all__ = [
     "labels",
     "lambda_seq",
     "no_class_weight",
+    "no_sparse",
     "no_survival",
     "number",
     "numeric_frame",

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,6 +23,7 @@ from riata.estimators.selector import ColumnSelector
 from riata.estimators.solving import Solved, solve
 from riata.losses.targets import Target
 from riata.network import user
+from riata.network.sparse import to_host
 from riata.path import selection
 from riata.path.points import Point
 from riata.preprocess import interactions
@@ -30,6 +32,7 @@ from riata.preprocess.marginal import effective
 from riata.preprocess.prepare import ColumnOptions
 from riata.preprocess.redundancy import alternatives
 from riata.preprocess.samples import Samples, merged
+from riata.preprocess.sparse import stacked
 from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["BaseLassoNet"]
@@ -106,7 +109,7 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         self._categories = self._learn_categories(X, sample_weight)
         X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
-        weights = check.sample_weight(sample_weight, len(X))
+        weights = check.sample_weight(sample_weight, X.shape[0])
         used = weights > 0
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
@@ -143,19 +146,20 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
         """Check X and y as scikit-learn does, with codes in the place of levels, and y as numbers."""
         X, y = self._encoded(X, reset=reset), self._plain_target(y)
-        kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": self._finite()}
-        checked: tuple[Any, Any] = validate_data(
-            self, X, y, reset=reset, multi_output=True, y_numeric=False, **kinds, **how
-        )
-        return checked
+        X, y = validate_data(self, X, y, reset=reset, multi_output=True, y_numeric=False, **self._kinds(), **how)
+        if issparse(X) and self.preprocessing == "piecewise":
+            raise ValueError(
+                'preprocessing="piecewise" would store all entries of a sparse X: use "auto" or "standard", or X.toarray()'
+            )
+        return check.in_rows(X), y
 
     def _with_validation(
         self, X: Any, encoded: Floats, weights: Floats, X_val: Any, y_val: Any, target: Target
     ) -> Samples:
         X_val, y_val = self._validated(X_val, y_val, reset=False)
         held_out = target.encode(y_val)
-        stacked = np.vstack([X, X_val]), np.vstack([encoded, held_out])
-        return Samples(*stacked, np.append(weights, target.weighted(held_out, np.ones(len(X_val)))), len(X))
+        both = stacked(X, X_val), np.vstack([encoded, held_out])
+        return Samples(*both, np.append(weights, target.weighted(held_out, np.ones(len(held_out)))), len(encoded))
 
     def _select(self, solved: Solved) -> Point:
         """Apply the selection rule."""
@@ -206,7 +210,7 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
             )
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
         problem, learnt = solved.refit.solver.problem, solved.preprocessing
-        inputs = problem.X[: problem.n_fit].cpu().numpy()
+        inputs = to_host(problem.samples(0, problem.n_fit)[0])
         return alternatives(inputs, learnt.expansion, learnt.scaling.scale, self.selected_, names)
 
     @property
@@ -258,7 +262,7 @@ def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Targe
     if not share:
         return merged(X, encoded, weights)
     strata, subjects = target.strata(encoded), target.subjects(encoded)
-    where = np.arange(len(X))
+    where = np.arange(len(encoded))
     if subjects is not None:  # a subject has the highest label of its samples
         _, where = np.unique(subjects, return_inverse=True)
         if strata is not None:

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -267,7 +268,7 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
 
     def _at_average(self) -> float:
         """Return the output for a sample whose inputs are zero."""
-        average = np.zeros((1, self._solved.preprocessing.n_inputs))
+        average = torch.zeros(1, self._solved.preprocessing.n_inputs)
         return float(self._solved.output_on_inputs(self.point_.weights, average)[0, 0])
 
     def _head(self) -> Head:
@@ -323,7 +324,7 @@ class Baselines:
         problem = refit.solver.problem
         weights = problem.weights if refit.all_weights is None else refit.all_weights
         n = weights.shape[1]
-        inputs = problem.X[:n].cpu().numpy().astype(np.float64)
+        inputs, _ = problem.samples(0, n)
         return breslow(
             problem.target[:n].cpu().numpy().astype(np.float64),
             cast(Ranks, self.solved.target_scaling).times,

@@ -30,6 +30,7 @@ from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Samples, Whole
 from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
+from riata.estimators.selector import named
 from riata.estimators.supervised import Supervised
 from riata.estimators.training import on_gpu
 from riata.jobs import Job, beside, run
@@ -148,12 +149,13 @@ class CrossValidated(CrossValidationPlots, Supervised):
         self._categories = self._learn_categories(X, sample_weight)
         checked, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
-        weights = None if sample_weight is None else check.sample_weight(sample_weight, len(checked))
-        self._learn_target(y, np.ones(len(checked)) if weights is None else weights)
+        n = checked.shape[0]
+        weights = None if sample_weight is None else check.sample_weight(sample_weight, n)
+        self._learn_target(y, np.ones(n) if weights is None else weights)
         names = getattr(self, "feature_names_in_", None)
         if self._categories is not None:  # every fold learns its own levels
             return Samples(categories.as_frame(X), y, weights)
-        return Samples(checked if names is None else pd.DataFrame(checked, columns=names), y, weights)
+        return Samples(named(checked, names), y, weights)
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import threads
 from riata.losses import JointLoss
 from riata.losses.targets import Target
-from riata.network import user
+from riata.network import sparse, user
 from riata.network.constant import with_constants
 from riata.network.stacked import Architecture, Network, Weights
 from riata.path import start as starts
@@ -119,7 +120,7 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
     problem = Problem(
         network=network,
         loss=loss,
-        X=tensors(learnt.inputs(samples.X, settings.dtype)),
+        X=_inputs(samples.X, learnt, tensors),
         target=tensors(target_scaling.apply(samples.target, np.float64)),
         weights=tensors(weights[None] / weights.sum()),
         val_weights=_validation_weights(samples, tensors),
@@ -149,8 +150,17 @@ class _Tensors:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(self.device)
 
 
+def _inputs(X: Any, learnt: Preprocessing, tensors: _Tensors) -> sparse.Table:
+    """Return what the network gets of all samples, as a sparse table where X is one and all entries would be many."""
+    if not issparse(X):
+        return tensors(learnt.inputs(X, tensors.dtype))
+    if X.shape[0] * learnt.n_inputs <= sparse.LARGEST:
+        return tensors(learnt.inputs(X.tocsc(), tensors.dtype))
+    return sparse.of_scipy(*learnt.implicit(X), getattr(torch, tensors.dtype), tensors.device)
+
+
 def _validation_weights(samples: Samples, tensors: _Tensors) -> torch.Tensor | None:
-    n, n_fit = len(samples.X), samples.n_fit
+    n, n_fit = len(samples.target), samples.n_fit
     if n == n_fit:
         return None
     weights = np.zeros((1, n))
@@ -167,5 +177,5 @@ def _network(settings: Settings, n_inputs: int, n_outputs: int, seed: int) -> Ar
 def _strength(problem: Problem, screened: Floats, weights: Floats, learnt: Preprocessing) -> Floats:
     nonlinear = learnt.screening.strength
     nonlinear = np.zeros(learnt.expansion.n_features) if nonlinear is None else nonlinear
-    inputs = problem.X[: problem.n_fit].cpu().numpy()
+    inputs = sparse.to_host(problem.samples(0, problem.n_fit)[0])
     return contributions(inputs, screened, weights, learnt.expansion, learnt.scaling.scale, nonlinear)

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import threads, together
 from riata.estimators.fitting import Prepared, Settings
 from riata.losses.targets import Target
 from riata.network.constant import constants
+from riata.network.sparse import Table, block
 from riata.network.stacked import Architecture, SparseWeights, Weights
 from riata.path import start as starts
 from riata.path.points import Path, Point
@@ -83,15 +85,16 @@ class Solved:
             self._refitted[point.lambda_] = self.refit.finish(point, how)
         return self._refitted[point.lambda_]
 
-    def output(self, weights: SparseWeights, X: NDArray[np.floating]) -> Floats:
+    def output(self, weights: SparseWeights, X: Any) -> Floats:
         """Return the output of a point for encoded samples on the scale of the target, (n, o), in float64."""
         return self._forward(
-            weights, len(X), lambda rows: self.preprocessing.inputs(X[rows], np.float64, weights.columns)
+            weights, X.shape[0], lambda rows: self.preprocessing.inputs(_rows(X, rows), np.float64, weights.columns)
         )
 
-    def output_on_inputs(self, weights: SparseWeights, inputs: Floats) -> Floats:
+    def output_on_inputs(self, weights: SparseWeights, inputs: Table) -> Floats:
         """Return the same for samples that are prepared already, (n, n_inputs)."""
-        return self._forward(weights, len(inputs), lambda rows: inputs[rows][:, weights.columns])
+        columns = torch.from_numpy(weights.columns).to(inputs.device)
+        return self._forward(weights, inputs.shape[0], lambda rows: block(inputs, rows, columns).cpu().double().numpy())
 
     def _forward(self, weights: SparseWeights, n: int, inputs: Callable[[slice], Floats]) -> Floats:
         """Pass samples forward in blocks, so that memory does not depend on their number."""
@@ -117,6 +120,11 @@ class Solved:
         """Return the linear weights of a point on the original scale of X and of the target, (o, n_features)."""
         slopes = self.preprocessing.slopes(weights.skip, weights.columns, weights.features)
         return slopes.T * self.target_scaling.scale[:, None]
+
+
+def _rows(X: Any, rows: slice) -> Any:
+    """Return some samples, of a sparse table in the form from which columns are taken."""
+    return X[rows].tocsc() if issparse(X) else X[rows]
 
 
 def solve(prepared: Prepared, settings: Settings, saved: Checkpoint = UNSAVED) -> Solved:
@@ -218,7 +226,7 @@ def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[
     dense, sparse = settings.dense, settings.sparse
     n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit // solver.batch_size)
     if not sparse.n_iters:
-        suited = affordable(len(solver.problem.X) * _n_features(prepared), n_batches)
+        suited = affordable(solver.problem.n_samples * _n_features(prepared), n_batches)
         sparse = replace(sparse, n_iters=prepared.target.iters_factor * suited)
     if not dense.n_iters:
         dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)
@@ -240,4 +248,4 @@ def _start(
         return within_memory(few, lambda: starts.from_associated(solver, few, drawn, associated, dense))
 
     weights, n_iters = saved.made("start", train)
-    return Weights(*(part.to(problem.X) for part in weights)), n_iters
+    return Weights(*(part.to(problem.like) for part in weights)), n_iters

@@ -45,8 +45,8 @@ class Supervised(BaseLassoNet):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
-            frame are kept.
+            Numbers, missing ones among them (``missing``), and categories (``categorical_features``); or a sparse matrix of
+            numbers. Column names of a data frame are kept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target; for survival times in one of the forms that the class describes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -189,5 +189,6 @@ class Supervised(BaseLassoNet):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

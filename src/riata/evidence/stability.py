@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from riata import check
 from riata.estimators import saving
-from riata.estimators.selector import ColumnSelector
+from riata.estimators.selector import ColumnSelector, named
 from riata.evidence import bounds, halves, inner
 from riata.jobs import Job, beside, run
 from riata.preprocess import categories
@@ -150,13 +150,14 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         n_pairs = self._check_settings()
         self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
         table, target = self._check_data(X, y)
-        weights = self._check_weights(sample_weight, len(table))
+        n = table.shape[0]
+        weights = self._check_weights(sample_weight, n)
         ids = self._ids()
         self._complete(int(ids.max()) + 1, n_pairs)
         with saving.opened(self, resume) as saved:
             random = check_random_state(saved.seed(self.random_state))
             rng = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-            units, strata = halves.sampling_units(len(table), *inner.labels(self.estimator, target, groups))
+            units, strata = halves.sampling_units(n, *inner.labels(self.estimator, target, groups))
             samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
             data = {
                 "X": table,
@@ -207,6 +208,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
         tags.classifier_tags = get_tags(self.estimator).classifier_tags
         return tags
@@ -232,15 +234,15 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             self,
             self._encoded(X, reset=True),
             inner.plain_target(self.estimator, y),
-            dtype=[np.float64, np.float32],
             multi_output=True,
             ensure_min_samples=4,
-            ensure_all_finite=self._finite(),
+            **self._kinds(),
         )
+        numbers = check.in_rows(numbers)
         if self._categories is not None:  # each half learns the levels that it holds
             return categories.as_frame(X), y
         names = getattr(self, "feature_names_in_", None)
-        return numbers if names is None else pd.DataFrame(numbers, columns=names), y
+        return named(numbers, names), y
 
     def _check_weights(self, sample_weight: Any, n: int) -> Floats | None:
         if sample_weight is None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import AnyPass, Architecture
 
 __all__ = ["BlockedPass"]
@@ -46,25 +47,25 @@ class BlockedPass(AnyPass):
         self.output_gradient = like.new_empty(n_replicas, n_samples if learns else 0, width)
         self.loss = like.new_zeros(n_replicas)
 
-    def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+    def forward(self, layers: Any, X: Table, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas, block by block; see the base class."""
         assert not dropout
         for rows in self._rows:
-            self.output[:, rows] = self._of(rows).forward(layers, X[..., rows, :])
+            self.output[:, rows] = self._of(rows).forward(layers, _part(X, rows))
         return self.output
 
-    def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
+    def backward(self, layers: Any, X: Table, gradient: Any) -> None:
         """Write the gradient by all parameters; see the base class."""
         written = list(_tensors(gradient))
         total = [torch.zeros_like(part) for part in written]
         for rows in self._rows:
-            self._prepared(layers, X, rows).backward(layers, X[..., rows, :], gradient)
+            self._prepared(layers, X, rows).backward(layers, _part(X, rows), gradient)
             for part, new in zip(total, written, strict=True):
                 part.add_(new)
         for part, new in zip(written, total, strict=True):
             part.copy_(new)
 
-    def product_gradients(self, layers: Any, X: Tensor, gradient: Any) -> Iterator[tuple[slice, Tensor]]:
+    def product_gradients(self, layers: Any, X: Table, gradient: Any) -> Iterator[tuple[slice, Tensor]]:
         """Yield the rows of every block, and its gradient by the product of X and the features' weights; write ``gradient``."""
         for rows in self._rows:
             inner = self._prepared(layers, X, rows)
@@ -74,12 +75,17 @@ class BlockedPass(AnyPass):
     def _of(self, rows: slice) -> AnyPass:
         return self._passes[rows.stop - rows.start]
 
-    def _prepared(self, layers: Any, X: Tensor, rows: slice) -> AnyPass:
+    def _prepared(self, layers: Any, X: Table, rows: slice) -> AnyPass:
         """Return the pass of a block after its way forward, with the gradient by its output."""
         inner = self._of(rows)
-        inner.forward(layers, X[..., rows, :])
+        inner.forward(layers, _part(X, rows))
         inner.output_gradient.copy_(self.output_gradient[:, rows])
         return inner
+
+
+def _part(X: Table, rows: slice) -> Tensor:
+    assert not isinstance(X, SparseTable)  # passes over a sparse table are whole
+    return X[..., rows, :]
 
 
 def _tensors(parts: Any) -> Iterator[Tensor]:

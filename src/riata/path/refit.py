@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from riata import together
+from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import Weights
 from riata.path.points import Point
 from riata.path.solve import enough_threads
@@ -121,9 +122,12 @@ class Refit:
         """Return the problem of a point's features on all samples, with noise."""
         problem, all_weights = self.solver.problem, self.all_weights
         assert all_weights is not None
-        X, share = problem.X, all_weights[0]
-        deviation = (share @ (X - share @ X).square()).sqrt()
-        return self._narrow(replace(problem, weights=all_weights, val_weights=None, noise=_NOISE * deviation), point)
+        is_sparse = isinstance(problem.X, SparseTable)
+        if is_sparse:  # few columns of it are a tensor, and have noise like one
+            problem = self._narrow(problem, point)
+        noise = _NOISE * _deviation(problem.X, all_weights[0])
+        noisy = replace(problem, weights=all_weights, val_weights=None, noise=noise)
+        return noisy if is_sparse else self._narrow(noisy, point)
 
     def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:
         """Train for twice as many iterations, and average the weights over the second half; with shorter steps if need be."""
@@ -163,7 +167,7 @@ class Refit:
         return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
 
     def _on_device(self, weights: Weights) -> Weights:
-        return Weights(*(part.to(self.solver.problem.X) for part in weights))
+        return Weights(*(part.to(self.solver.problem.like) for part in weights))
 
     def _narrow(self, problem: Problem, point: Point) -> Problem:
         return problem.only(torch.from_numpy(point.weights.columns).to(problem.X.device))
@@ -184,12 +188,17 @@ class Refit:
                 here = np.searchsorted(weights.columns, columns[known])
                 row[known] = np.concatenate([weights.skip, weights.first], axis=1)[here]
             upper = np.stack([weights.upper for weights in given])
-            starts = Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
+            starts = Weights(*(torch.from_numpy(part).to(problem.like) for part in (rows, upper)))
         return Solver(problem.copies(len(starts.rows))).feasible(starts)
 
 
 def _digest(what: list[Any]) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def _deviation(X: Table, share: Tensor) -> Tensor:
+    """Return the standard deviation of each column, the unit of its noise; 1 for a sparse table, which has its own."""
+    return torch.ones_like(X.offset) if isinstance(X, SparseTable) else (share @ (X - share @ X).square()).sqrt()
 
 
 class _Start(NamedTuple):

@@ -105,7 +105,7 @@ def enough_threads(solver: Solver) -> AbstractContextManager[None]:
     """Work on one thread, or on more where the passes of a solver are long enough."""
     problem = solver.problem
     n = min(solver.batch_size or problem.n_fit, problem.n_fit)
-    return threads.worth(n, problem.n_columns, problem.network)
+    return threads.worth(n, problem.n_entries, problem.network)
 
 
 class _Record:
@@ -161,7 +161,7 @@ class _Record:
                 stacklevel=3,
             )
         self._points, self._visited, self.done = [found], [list(state.visited)], np.array([state.done])
-        weights = with_zeros(state.columns, state.weights, self._solver.problem.X)
+        weights = with_zeros(state.columns, state.weights, self._solver.problem.like)
         self._solver.restore(state.solver, weights)
         if self._on_point is not None:
             self._on_point(found[-1])
@@ -182,7 +182,7 @@ class _Record:
 
 
 def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
-    return torch.from_numpy(lambda_).to(solver.problem.X)
+    return torch.from_numpy(lambda_).to(solver.problem.like)
 
 
 def _start(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping) -> Floats:

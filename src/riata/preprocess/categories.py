@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import check
 from riata.preprocess import marginal
@@ -71,6 +72,8 @@ def learn(X: Any, which: Any, sample_weight: Any = None) -> Categories | None:
     """Find the columns of categories, and learn their levels from the samples with a weight; None without any."""
     if which is None or (isinstance(which, str) and which == "from_dtype" and not _may_hold_text(X)):
         return None
+    if issparse(X):
+        raise ValueError("categorical_features: a sparse X holds numbers only; give 0/1 columns, with feature_groups")
     if np.ndim(X) != 2 or not hasattr(X, "shape"):
         X = np.asarray(X, dtype=object)
         if X.ndim != 2:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.preprocess import sparse
 from riata.preprocess.blocks import by_columns
 
 __all__ = ["FARTHEST", "Expansion", "affordable_pieces", "identity", "learn"]
@@ -99,7 +100,7 @@ class Expansion:
     def apply(self, X: NDArray[np.floating], columns: NDArray[np.int64]) -> Floats:
         """Return some columns of the expanded table, in float64; a missing number stays NaN."""
         source = self.source[columns]
-        values = X[:, source].astype(np.float64)
+        values = sparse.dense(X[:, source]).astype(np.float64)
         if self.trivial:
             return values
         heavy = np.isfinite(self.unit[source])

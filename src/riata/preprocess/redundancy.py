@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import Ridge
 
+from riata.preprocess.correlations import Standardised, standardise
 from riata.preprocess.expansion import Expansion
 
 __all__ = ["alternatives", "contributions"]
@@ -19,12 +21,17 @@ _SAMPLES = 20_000  # that are enough for a regression
 _NONLINEAR = 0.03  # weight of the share of variance that bins of a feature explain
 _ENTRIES = 2**21  # of a block of columns
 _MOST = 5  # alternatives of one feature
+_AT_ONCE = 64  # features whose correlations are held at a time
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.25  # r² under which two columns are not similar: that of a correlation of a half
 
 
 def alternatives(
-    inputs: Floats, embedding: Expansion, scale: Floats, selected: NDArray[np.bool_], names: NDArray[np.object_]
+    inputs: Floats | csr_array,
+    embedding: Expansion,
+    scale: Floats,
+    selected: NDArray[np.bool_],
+    names: NDArray[np.object_],
 ) -> pd.DataFrame:
     """Return, for each selected feature, the others that predict it best, with an adjusted r² of at least 0.25.
 
@@ -33,8 +40,8 @@ def alternatives(
 
     Parameters
     ----------
-    inputs : array of shape (n_samples, n_columns)
-        The inputs of the network.
+    inputs : array or sparse table of shape (n_samples, n_columns)
+        The inputs of the network; what is stored of them, where each column of a sparse table is one of them.
     embedding, scale
         How features became inputs. Those of a number add up to it; those of categories are predicted one by one.
     selected : bool array of shape (n_features,)
@@ -42,7 +49,28 @@ def alternatives(
     names : array of shape (n_features,)
         What to call them.
     """
-    Z = inputs[:: max(1, len(inputs) // _SAMPLES)].astype(np.float64)
+    Z = inputs[:: max(1, inputs.shape[0] // _SAMPLES)].astype(np.float64)
+    chosen = np.flatnonzero(selected)
+    explained = _by_correlation(Z, chosen) if issparse(Z) else _by_regression(Z, embedding, scale, selected)
+    rows = []
+    for i, found in zip(chosen, explained, strict=True):
+        found[selected] = 0
+        best = [j for j in np.argsort(-found, kind="stable")[:_MOST] if found[j] >= _LEAST]
+        rows += [(names[i], names[j], float(found[j])) for j in best]
+    return pd.DataFrame(rows, columns=["feature", "alternative", "r2"])
+
+
+def _by_correlation(Z: csr_array, chosen: NDArray[np.int64]) -> Iterator[Floats]:
+    """Yield, for each feature that is chosen, the share of its variance that each feature explains; all have one column."""
+    n = Z.shape[0]
+    standardised = standardise(Z, np.full(n, 1 / n))
+    for start in range(0, len(chosen), _AT_ONCE):
+        wanted = standardised.columns(chosen[start : start + _AT_ONCE])
+        yield from _adjusted(np.square(standardised.correlations(wanted)), n, 1).T
+
+
+def _by_regression(Z: Floats, embedding: Expansion, scale: Floats, selected: NDArray[np.bool_]) -> Floats:
+    """Return, for each feature that is selected, the share of its variance that each of the others explains."""
     Z = Z - Z.mean(axis=0)
     columns = _columns(embedding)
     chosen = np.flatnonzero(selected)
@@ -59,11 +87,7 @@ def alternatives(
             total > 0, total, np.inf
         )
         explained[:, j] = _adjusted(share, len(Z), basis.shape[1])
-    rows = []
-    for i, found in zip(chosen, explained, strict=True):
-        best = [j for j in np.argsort(-found, kind="stable")[:_MOST] if found[j] >= _LEAST]
-        rows += [(names[i], names[j], float(found[j])) for j in best]
-    return pd.DataFrame(rows, columns=["feature", "alternative", "r2"])
+    return explained
 
 
 def _adjusted(share: Floats, n: int, n_inputs: int) -> Floats:
@@ -73,7 +97,7 @@ def _adjusted(share: Floats, n: int, n_inputs: int) -> Floats:
 
 
 def contributions(
-    inputs: Floats, target: Floats, weights: Floats, embedding: Expansion, scale: Floats, nonlinear: Floats
+    inputs: Floats | csr_array, target: Floats, weights: Floats, embedding: Expansion, scale: Floats, nonlinear: Floats
 ) -> Floats:
     """Return what each feature explains of the target, by itself and beside the others, (n_features,).
 
@@ -82,7 +106,7 @@ def contributions(
     another feature has a correlation but no coefficient; noise has neither. Norms are taken over outputs and levels, and
     ``weights`` sum to the number of samples they stand for.
     """
-    every = max(1, len(inputs) // _SAMPLES)
+    every = max(1, inputs.shape[0] // _SAMPLES)
     n = weights[::every].sum()
     share = weights[::every] / n
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
@@ -91,14 +115,28 @@ def contributions(
     if not total:
         return _NONLINEAR * nonlinear
     Y /= np.sqrt(total)
+    if issparse(inputs):
+        explained = _of_columns(standardise(inputs[::every].astype(np.float64), share), Y, n)
+        return np.sqrt(np.maximum(explained[0], 0) * explained[1]) + _NONLINEAR * nonlinear
     blocks = _Blocks(inputs[::every], share, embedding, scale)
-    doubt = min(len(blocks.source) / n, 0.9)  # of a covariance of many columns and few samples
-    coefficients = _ridge(blocks, Y, doubt / (1 - doubt))
+    coefficients = _ridge(blocks, Y, _strength(len(blocks.source), n))
     explained = np.square(blocks.products(Y)).sum(axis=1), np.square(coefficients).sum(axis=1)
     source, n_features = blocks.source, embedding.n_features
     marginal, joint = (np.bincount(source, each, n_features) for each in explained)
     marginal -= (np.bincount(source) - 1) / n  # what noise explains of each further level
     return np.sqrt(np.maximum(marginal, 0) * joint) + _NONLINEAR * nonlinear
+
+
+def _of_columns(Z: Standardised, Y: Floats, n: float) -> tuple[Floats, Floats]:
+    """Return what each column of a sparse table explains of the target by itself, and beside all others."""
+    coefficients = Z.ridge(Y, _strength(len(Z.mean), n))
+    return np.square(Z.correlations(Y)).sum(axis=1), np.square(coefficients).sum(axis=1)
+
+
+def _strength(n_columns: int, n: float) -> float:
+    """Return the strength of a ridge regression: a covariance of many columns and few samples is in doubt."""
+    doubt = min(n_columns / n, 0.9)
+    return doubt / (1 - doubt)
 
 
 class _Blocks:

@@ -21,6 +21,7 @@ from torch import Tensor
 from riata.losses import evaluator
 from riata.losses.loss import slopes
 from riata.network.blocked import BlockedPass
+from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import AnyPass, Weights
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -61,15 +62,16 @@ class Descent:
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
-        X, R, n = problem.X, problem.n_replicas, problem.n_fit
+        like, R, n = problem.like, problem.n_replicas, problem.n_fit
         network = problem.network
         size = min(batch_size or n, n)
         passes = {} if passes is None else passes
         n_all = problem.n_samples
         block_size = block_size or max(n_all, 1)
         for start, stop in {(0, n), (0, size), (0, n % size), (n, n_all)} - passes.keys():
-            make = partial(BlockedPass, network, block=block_size) if stop - start > block_size else network.passes
-            passes[start, stop] = make(R, stop - start, X, learns=start < n)
+            in_blocks = stop - start > block_size and not isinstance(problem.X, SparseTable)
+            make = partial(BlockedPass, network, block=block_size) if in_blocks else network.passes
+            passes[start, stop] = make(R, stop - start, like, learns=start < n)
         self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
         self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
         self._X, target = problem.samples(0, n)
@@ -79,7 +81,7 @@ class Descent:
             self._val_fit_loss = evaluator(problem.loss, target, problem.val_weights[:, :n])
             self._X_val, target = problem.samples(n, n_all)
             self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
-        self._order = torch.arange(n, device=X.device)
+        self._order = torch.arange(n, device=like.device)
         if len({each.initial_seed() for each in draws}) > 1:
             self._order = self._order.repeat(R, 1)
         self._batches = self._order.split(size, dim=-1)
@@ -87,13 +89,13 @@ class Descent:
         self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
         self._update: Callable[[], None] = bind(self.state)
-        self._measured = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        self._measured = like.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
         # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
         self._skips_fit_pass = not adapts_scale and size < n
         self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
-        self._losses = X.new_zeros(R, n_all if problem.val_weights is not None else 0)
+        self._losses = like.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
-        recordable = network.recordable
+        recordable = network.recordable and not isinstance(problem.X, SparseTable)
         self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
         self._evaluation = Recorded(self._evaluate, self.state, enabled=recordable)
@@ -206,11 +208,12 @@ class Descent:
         self._update()
         self._forward()
 
-    def _shuffled(self) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
+    def _shuffled(self) -> Iterable[tuple[Table, Tensor, Tensor]]:
         """Return X, the target and the weights of every mini-batch."""
-        if self._order.device.type != "cuda":  # where a copy of few samples stays in cache
-            return map(self.problem.batch, self._batches)
+        if self._order.device.type != "cuda" or isinstance(self.problem.X, SparseTable):
+            return map(self.problem.batch, self._batches)  # on the CPU a copy of few samples stays in cache
         X, target, weights = self.problem.batch(self._order)
+        assert isinstance(X, Tensor)
         size = self._batches[0].shape[-1]
         return zip(X.split(size, -2), target.split(size, -2), weights.split(size, -1), strict=True)
 
@@ -219,8 +222,7 @@ class Descent:
         problem, n = self.problem, self.problem.n_fit
         for X, target, weights in self._shuffled():
             if problem.noise is not None:
-                drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
-                X = X.addcmul(drawn, problem.noise)
+                X = _noisy(X, problem.noise, self._draw)
             size = X.shape[-2]
             batch_pass, layers = self._batch_passes[size], self.state.now.layers
             output = batch_pass.forward(layers, X, problem.dropout, self._draw)
@@ -232,9 +234,16 @@ class Descent:
             self._forward()
 
 
+def _noisy(X: Table, deviation: Tensor, draw: torch.Generator | None) -> Table:
+    """Add noise of these standard deviations, (d,); of a sparse table they are relative to each entry."""
+    if isinstance(X, SparseTable):
+        return X.noisy(deviation, draw)
+    return X.addcmul(torch.randn(X.shape, generator=draw, dtype=X.dtype, device=X.device), deviation)
+
+
 def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale: bool) -> State:
     """Make the buffers of an update."""
-    X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
+    X, R, G = problem.like, problem.n_replicas, problem.groups.n_groups
     d, network = problem.n_columns, problem.network
 
     def weights() -> Weights:

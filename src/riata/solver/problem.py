@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import Loss
+from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import Architecture
 from riata.prox import Groups
 
@@ -55,7 +56,7 @@ class Problem:
 
     network: Architecture
     loss: Loss
-    X: Tensor  # (n, d), or (R, n, d)
+    X: Table  # (n, d), or (R, n, d)
     target: Tensor  # (n, o), or (R, n, o)
     weights: Tensor  # (R, n_fit), those of a replica sum to 1
     val_weights: Tensor | None  # (R, n), those of a replica sum to 1; None: no validation
@@ -89,12 +90,25 @@ class Problem:
         """The number d of columns of X."""
         return self.X.shape[-1]
 
-    def samples(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
-        """X and the target of some samples in a row."""
-        return self.X[..., start:stop, :], self.target[..., start:stop, :]
+    @property
+    def like(self) -> Tensor:
+        """A tensor with the dtype and on the device of X."""
+        return self.X.offset if isinstance(self.X, SparseTable) else self.X
 
-    def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    @property
+    def n_entries(self) -> int:
+        """The number of entries of a sample that a pass multiplies with weights."""
+        return len(self.X.values) // self.n_samples if isinstance(self.X, SparseTable) else self.n_columns
+
+    def samples(self, start: int, stop: int) -> tuple[Table, Tensor]:
+        """X and the target of some samples in a row."""
+        X = self.X.rows(start, stop) if isinstance(self.X, SparseTable) else self.X[..., start:stop, :]
+        return X, self.target[..., start:stop, :]
+
+    def batch(self, index: Tensor) -> tuple[Table, Tensor, Tensor]:
         """X, the target and the weights of a mini-batch: the same samples for all replicas, (b,), or those of each, (R, b)."""
+        if isinstance(self.X, SparseTable):
+            return self.X.take(index), self.target[index], self.weights[..., index]
         if index.ndim == 1:
             # On the CPU this is several times faster than an index.
             X, target = (part.index_select(-2, index) for part in (self.X, self.target))
@@ -116,13 +130,13 @@ class Problem:
     def sizes(self) -> Tensor:
         """The number of columns of each group, (G,) or, of each replica, (R, G)."""
         if self.layout is None:
-            return self.groups.sum(self.X.new_ones(self.n_columns))
-        return self.groups.sum(self.layout.holds(self.X)).clamp_min_(1)
+            return self.groups.sum(self.like.new_ones(self.n_columns))
+        return self.groups.sum(self.layout.holds(self.like)).clamp_min_(1)
 
     @cached_property
     def is_matrix(self) -> Tensor:
         """1 for the entries of ``upper`` that ``gamma`` acts on, 0 for biases."""
-        return self.network.is_matrix(self.X)
+        return self.network.is_matrix(self.like)
 
     @cached_property
     def held_out(self) -> list[tuple[NDArray[np.int64], Floats]] | None:
@@ -172,7 +186,8 @@ class Problem:
         """The same problem on some of the features, given by position."""
         if len(features) == self.n_columns:
             return self
-        X, costs, groups = self.X[..., features], self.costs[..., features], self.groups.only(features)
+        X = self.X.only(features) if isinstance(self.X, SparseTable) else self.X[..., features]
+        costs, groups = self.costs[..., features], self.groups.only(features)
         noise = None if self.noise is None else self.noise[features]
         known = features.cpu().numpy()
         layout = None if self.layout is None else self.layout.only(known)

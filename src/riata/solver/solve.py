@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from riata.network.sparse import SparseTable, Table, backward
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
@@ -92,9 +93,9 @@ class Solver:
     def _forget(self) -> None:
         """Forget step sizes, and free all buffers."""
         problem = self.problem
-        X, R = problem.X, problem.n_replicas
-        self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
-        self._scale = X.new_ones(R)
+        like, R = problem.like, problem.n_replicas
+        self._moments = Weights(like.new_zeros(R, problem.n_columns), like.new_zeros(R, problem.network.n_upper))
+        self._scale = like.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
         self._passes: dict[tuple[int, int], AnyPass] = {}
@@ -198,7 +199,7 @@ class Solver:
     @torch.inference_mode()
     def restore(self, state: SolverState, weights: Weights) -> None:
         """Remember what a solver of the same problem did when it was at these weights."""
-        X = self.problem.X
+        X = self.problem.like
         self.learning_rate, self.block_size = state.learning_rate, state.block_size
         self._moments, self._scale = Weights(*(part.to(X) for part in state.moments)), state.scale.to(X)
         for draw, known in zip(self._sources, state.draws, strict=True):
@@ -246,7 +247,7 @@ class Solver:
         These must be 95 % of the known features; 75 % where a new descent costs much: graphs are recorded anew on CUDA, and
         large tables are copied.
         """
-        X = self.problem.X
+        X = self.problem.like
         costs_much = X.device.type == "cuda" or X.numel() > 2**24
         if len(features) < (0.75 if costs_much else 0.95) * len(known):
             return False
@@ -267,7 +268,8 @@ class Solver:
             return violates
         problem = self.problem
         d, slack = problem.n_columns, 1 + torch.finfo(problem.X.dtype).eps ** 0.5
-        size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
+        at_once = problem.groups.index is not None or isinstance(problem.X, SparseTable)
+        size = d if at_once else 1024  # features whose gradients are held at a time
         for block, gradient in self._gradients(descent, size):
             groups = problem.groups if size >= d else Groups(None, gradient.shape[1])
             bound = groups.norm(problem.skip(gradient))
@@ -281,8 +283,9 @@ class Solver:
         features = [slice(start, start + size) for start in range(0, self.problem.n_columns, size)]
         for rows, product_gradient in descent.product_gradients():
             if rows.stop - rows.start == n:
-                yield from ((block, X[..., block].mT @ product_gradient) for block in features)
+                yield from ((block, _gradient(X, block, product_gradient)) for block in features)
                 return
+            assert not isinstance(X, SparseTable)  # passes over a sparse table are whole
             total = X[..., rows, :].mT @ product_gradient + total
         yield from ((block, total[:, block]) for block in features)
 
@@ -366,3 +369,12 @@ class Solver:
 
     def _on_device(self, mask: Mask) -> Tensor:
         return torch.from_numpy(mask).to(self.problem.X.device)
+
+
+def _gradient(X: Table, block: slice, product_gradient: Tensor) -> Tensor:
+    """Return the gradient by the weights of some features, of a sparse table by those of all: (R, d, o + K)."""
+    if not isinstance(X, SparseTable):
+        return X[..., block].mT @ product_gradient
+    gradient = product_gradient.new_empty(len(product_gradient), X.shape[1], product_gradient.shape[-1])
+    backward(X, product_gradient, gradient)
+    return gradient
