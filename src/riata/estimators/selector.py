@@ -13,7 +13,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators.streaming import columns_of, opened
 from riata.preprocess.categories import Categories, as_frame
+from riata.sources import Rows, in_memory
 
 __all__ = ["ColumnSelector"]
 
@@ -37,9 +39,12 @@ class ColumnSelector(SelectorMixin):
         array of shape (n_samples, n_selected), or a data frame where ``set_output`` asks for one
             The selected columns.
         """
+        check_is_fitted(self)
+        X = opened(X)
+        if isinstance(X, Rows):
+            return columns_of(X, self.get_support(indices=True))
         if self._categories is None and not check.holds_dates(X):
             return super().transform(X)
-        check_is_fitted(self)
         self._numbers(X)  # refuses what predict would
         selected = self.get_support(indices=True)
         if not len(selected):
@@ -54,7 +59,7 @@ class ColumnSelector(SelectorMixin):
 
     def _numbers(self, X: Any) -> NDArray[np.floating]:
         """Check samples of X for the fitted model; levels become codes."""
-        encoded, finite = self._encoded(X, reset=False), self._finite()
+        encoded, finite = self._encoded(in_memory(X, type(self).__name__), reset=False), self._finite()
         checked: NDArray[np.floating] = validate_data(
             self, encoded, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=finite
         )

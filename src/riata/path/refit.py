@@ -116,6 +116,7 @@ class Refit:
     def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:
         """Train for twice as many iterations, and average the weights over the second half."""
         given = self.solver
+        problem = problem if problem.feed is None else problem.apart()
         descent = Descent(problem, given.learning_rate, given.batch_size, self._generator())
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))

@@ -20,6 +20,7 @@ from torch import Tensor
 from riata.losses import evaluator
 from riata.losses.loss import slopes
 from riata.network.stacked import AnyPass, Weights
+from riata.solver.feed import Refill
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
 from riata.solver.problem import Evaluation, Problem
@@ -33,13 +34,15 @@ class Descent:
     Parameters
     ----------
     problem : Problem
-        What is to be minimised.
+        What is to be minimised. One with a feed has samples of its own (``Problem.apart``): they are overwritten.
     learning_rate, batch_size, draw
         As for the solver.
     passes : dict, optional
         Passes by the first and last of their samples, to be shared with other descents on the same samples.
     draws : sequence of torch.Generator
         As for the solver.
+    refill : Refill, optional
+        Where a feed has got to in other descents.
     """
 
     def __init__(
@@ -50,8 +53,10 @@ class Descent:
         draw: torch.Generator | None = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
         draws: Sequence[torch.Generator] = (),
+        refill: Refill | None = None,
     ):
         self.problem = problem
+        self._refill = refill or Refill()
         self._draw, self._draws = (draws[0] if draws else draw), draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
@@ -128,6 +133,9 @@ class Descent:
         """Iterate: pass over the training samples so many times."""
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
+            if self.problem.feed is not None:
+                problem = self.problem
+                self._refill(problem.feed, problem.X, problem.target, problem.weights)
             if not self.deterministic:
                 self._shuffle()
             self._iteration()
@@ -137,6 +145,13 @@ class Descent:
         orders, draws = ([self._order], [self._draw]) if self._order.ndim == 1 else (self._order, self._draws)
         for order, draw in zip(orders, draws, strict=True):
             torch.randperm(len(order), generator=draw, out=order)
+
+    def put_back(self, problem: Problem, features: Tensor) -> None:
+        """Train on the samples of the problem of all features again, in the place of those that a feed has brought."""
+        torch.index_select(problem.X, -1, features, out=self.problem.X)
+        self.problem.target.copy_(problem.target)
+        self.problem.weights.copy_(problem.weights)
+        self._outdated = True
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""

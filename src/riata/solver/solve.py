@@ -13,6 +13,7 @@ from torch import Tensor
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
+from riata.solver.feed import Refill
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
@@ -73,6 +74,7 @@ class Solver:
         self._scale = X.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
+        self._refill = Refill()
         self._passes: dict[tuple[int, int], AnyPass] = {}
         self._evaluated: Weights | None = None  # the weights that the last pass over all samples was at
         self._evaluation: Evaluation | None = None  # of these
@@ -128,12 +130,20 @@ class Solver:
         """Return a descent without features that are active in no replica, the present one if it will do."""
         features = active.any(0).nonzero().squeeze(-1)
         if self._descent is None or self._features is None or not self._covers(self._features, features):
+            fed = None if self.problem.feed is None else self._fed(features)
             self._features, self._descent = features, None  # free the memory of the old one before making the new one
-            restricted = self.problem.only(features)
+            restricted = self.problem.only(features) if fed is None else fed
             self._descent = Descent(
-                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws
+                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws, self._refill
             )
         return self._descent
+
+    def _fed(self, features: Tensor) -> Problem:
+        """Return the problem on some of the features, with the samples of the present descent where it knows them all."""
+        known = self._features
+        if self._descent is None or known is None or not bool(torch.isin(features, known, assume_unique=True).all()):
+            return self.problem.apart(features)
+        return self._descent.problem.only(torch.searchsorted(known, features))
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:
         """Whether a descent on the known features will do: they must include these, and not too many others.
@@ -160,6 +170,8 @@ class Solver:
         violates = ~active
         if not bool(violates.any()):
             return violates
+        if self.problem.feed is not None and self._features is not None:
+            descent.put_back(self.problem, self._features)  # gradients of all features need the same samples
         problem, product_gradient = self.problem, descent.product_gradient()
         X, _ = problem.samples(0, problem.n_fit)
         d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
