@@ -321,6 +321,8 @@ def test_what_cannot_be_streamed_is_refused_before_anything_is_trained(friedman,
             model.fit(rows, target)
     with pytest.raises(ValueError, match=r"batch_size=None takes all rows.*give a number"):
         regressor(training=Training(batch_size=None)).fit(rows, y)
+    with pytest.raises(ValueError, match="y is needed to fit"):
+        regressor().fit(rows, None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         regressor().fit(rows, y[:-1])
     with pytest.raises(ValueError, match="must hold real numbers"):

@@ -73,6 +73,8 @@ def draw(table: Rows, y: Any, sample_weight: Any, allow_gaps: bool, random_state
         Of the estimator.
     """
     n_rows = table.shape[0]
+    if y is None:
+        raise ValueError("y is needed to fit; of a table that was opened with a target it is X.target")
     y, weights = np.asarray(y), None
     check_consistent_length(table, y)
     rng = np.random.default_rng(int(check_random_state(random_state).randint(np.iinfo(np.int32).max)))

@@ -134,8 +134,7 @@ class Descent:
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
             if self.problem.feed is not None:
-                problem = self.problem
-                self._refill(problem.feed, problem.X, problem.target, problem.weights)
+                self._refill(self.problem.feed, self.problem.X, self.problem.target, self.problem.weights)
             if not self.deterministic:
                 self._shuffle()
             self._iteration()

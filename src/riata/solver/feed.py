@@ -27,7 +27,10 @@ class Serving(NamedTuple):
 class Feed(Protocol):
     """Samples in an endless order, a serving at a time. What is in a serving depends on its number only."""
 
-    columns: NDArray[np.int64]  # increasing, of the inputs that are wanted
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Which inputs are wanted, increasing."""
+        ...
 
     def serving(self, k: int) -> Serving:
         """Return the samples with number k; called from another thread."""

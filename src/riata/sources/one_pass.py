@@ -90,7 +90,7 @@ def _refuse(known: _Extremes, allow_gaps: bool, table: Rows, start: int, stop: i
     infinite = np.isinf(known.low) | np.isinf(known.high)
     for what, found in (("infinity", infinite), ("NaN", known.gaps & (not allow_gaps))):
         if found.any():
-            columns = named(np.flatnonzero(found), table.names and np.array(table.names, dtype=object))
+            columns = _listed(found, table)
             raise ValueError(f"Input X contains {what}: between rows {start:,} and {stop:,}, in column {columns}")
 
 
@@ -99,10 +99,14 @@ def _warn(found: Survey, table: Rows) -> None:
     drawn = found.drawn
     lost = found.varies & ~(np.fmin.reduce(drawn, axis=0) < np.fmax.reduce(drawn, axis=0))
     if lost.any():
-        columns = named(np.flatnonzero(lost), table.names and np.array(table.names, dtype=object))
+        columns = _listed(lost, table)
         warnings.warn(
             f"{np.count_nonzero(lost):,} columns hold one number in all of the {len(drawn):,} rows that were drawn to learn "
             f"from, and others so rarely that they cannot be selected: {columns}",
             UserWarning,
             stacklevel=2,
         )
+
+
+def _listed(columns: NDArray[np.bool_], table: Rows) -> str:
+    return named(np.flatnonzero(columns), None if table.names is None else np.array(table.names, dtype=object))

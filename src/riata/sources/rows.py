@@ -113,6 +113,12 @@ class ArrayRows(Rows):
         self._release()
         return found
 
+    def edges(self, size: int) -> Ids:
+        """Return where chunks of the file begin, if it has any."""
+        chunks = getattr(self._array, "chunks", None)
+        chunk = chunks[0] if isinstance(chunks, tuple) and chunks and isinstance(chunks[0], int) else 1
+        return super().edges(max(size // chunk, 1) * chunk)
+
     def _release(self) -> None:
         """Hand the pages of a mapped file back, which would count as memory of the process; they stay in the cache."""
         mapped = getattr(self._array, "_mmap", None)
@@ -129,11 +135,6 @@ class ZarrRows(ArrayRows):
         if columns is None:
             return np.asarray(self._array[start:stop])
         return np.asarray(self._array.oindex[start:stop, columns])
-
-    def edges(self, size: int) -> Ids:
-        """Return where chunks begin."""
-        chunk = int(self._array.chunks[0])
-        return super().edges(max(size // chunk, 1) * chunk)
 
 
 class SparseRows(Rows):
