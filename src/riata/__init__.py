@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from riata.path.points import Path, Point
     from riata.prox import hier_prox
     from riata.report import Report
+    from riata.sources import Rows, open_rows
     from riata.storage import CheckpointError, ModelFileError
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Point",
     "ReplicaError",
     "Report",
+    "Rows",
     "StabilitySelector",
     "Training",
     "effect_curve",
@@ -62,6 +64,7 @@ __all__ = [
     "holdout_p_values",
     "load",
     "losses",
+    "open_rows",
     "permutation_importance",
     "read_table",
 ]
@@ -76,8 +79,10 @@ _MODULES = {
     "Point": "path.points",
     "ReplicaError": "jobs",
     "Report": "report",
+    "Rows": "sources",
     "hier_prox": "prox",
     "load": "estimators.stored",
+    "open_rows": "sources",
     "read_table": "files",
 } | dict.fromkeys(
     (

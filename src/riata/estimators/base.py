@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from riata import check
 from riata.estimators import saving
 from riata.estimators.export import Exports
-from riata.estimators.fitting import Checked, Settings, prepare
+from riata.estimators.fitting import Checked, Prepared, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
 from riata.estimators.solving import Solved, solve
+from riata.estimators.streaming import draw, in_batches, in_blocks, opened
 from riata.losses.targets import Target
 from riata.network import user
 from riata.network.sparse import to_host
@@ -33,6 +34,7 @@ from riata.preprocess.prepare import ColumnOptions
 from riata.preprocess.redundancy import alternatives
 from riata.preprocess.samples import Samples, merged
 from riata.preprocess.sparse import stacked
+from riata.sources import Rows, in_memory
 from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["BaseLassoNet"]
@@ -46,6 +48,8 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
 
     _: KW_ONLY
     preprocessing: str | None = "auto"
+
+    _streams: ClassVar[bool] = False  # whether samples may be read block by block
 
     # What a subclass defines.
 
@@ -66,11 +70,31 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, resume: bool) -> Self:
         settings = self._settings()
         with self._all_or_nothing(), saving.opened(self, resume) as saved:
-            checked = self._check(X, y, sample_weight, X_val, y_val, saved)
-            prepared = prepare(checked, settings)
-            del checked  # once prepared, the samples would only hold memory
+            prepared = self._prepared(X, y, sample_weight, X_val, y_val, settings, saved)
             solved = solve(prepared, settings, saved)
             return self._store(solved, self._select(solved))
+
+    def _prepared(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, settings: Settings, saved: Checkpoint
+    ) -> Prepared:
+        """Check all data and pose the problem; of a table that is read block by block that of the rows drawn to learn from."""
+        X = self._opened(X)
+        if not isinstance(X, Rows):
+            return prepare(self._check(X, y, sample_weight, X_val, y_val, saved), settings)
+        if saved is not UNSAVED:
+            raise ValueError(
+                "a fit to a table that is read block by block has no checkpoints: leave checkpoint out, or give X in memory"
+            )
+        in_batches(settings)
+        drawn = draw(X, self._plain_target(y), sample_weight, self._finite() == "allow-nan", self.random_state)
+        checked = self._check(drawn.frame, drawn.target, drawn.sample_weight, X_val, y_val, merges=False)
+        drawn.check_target(checked.target)
+        drawn = drawn.without_samples()
+        return drawn.fed(checked, prepare(checked, settings), settings)
+
+    def _opened(self, X: Any) -> Any:
+        """Return X in memory, or as a table that is read block by block."""
+        return opened(X) if self._streams else in_memory(X, type(self).__name__)
 
     def _settings(self) -> Settings:
         """Check every parameter that can be checked without data."""
@@ -103,9 +127,20 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         )
 
     def _check(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, saved: Checkpoint = UNSAVED
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        saved: Checkpoint = UNSAVED,
+        *,
+        merges: bool = True,
     ) -> Checked:
-        """Check all data, leave out samples of weight zero, hold some out to validate on; begin or continue a checkpoint."""
+        """Check all data, leave out samples of weight zero, merge equal ones, and hold some out to validate on.
+
+        Begin or continue a checkpoint of them.
+        """
         self._categories = self._learn_categories(X, sample_weight)
         X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
@@ -126,7 +161,7 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         if X_val is not None:
             samples = self._with_validation(X, encoded, weights, X_val, y_val, target)
         else:
-            samples = _split(X, encoded, weights, self.val_size, target, seeds[0])
+            samples = _split(X, encoded, weights, self.val_size, target, seeds[0], merges=merges)
         data = {
             "X": X,
             "y": encoded,
@@ -244,7 +279,10 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
     def _output(self, X: ArrayLike) -> Floats:
         """Return the output for samples of X, on the scale of the target, (n, o)."""
         check_is_fitted(self, "point_")
-        return self._solved.output(self.point_.weights, self._numbers(X))
+        weights, X = self.point_.weights, opened(X)
+        if isinstance(X, Rows):
+            return in_blocks(X, weights.features, lambda block: self._solved.output(weights, self._numbers(block)))
+        return self._solved.output(weights, self._numbers(X))
 
     def _coefficients(self) -> Floats:
         """Return the linear weights on the original scale of X and of the target, (o, d)."""
@@ -257,10 +295,12 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         return tags
 
 
-def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int) -> Samples:
+def _split(
+    X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int, *, merges: bool
+) -> Samples:
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
-        return merged(X, encoded, weights)
+        return merged(X, encoded, weights) if merges else Samples(X, encoded, weights, len(X))
     strata, subjects = target.strata(encoded), target.subjects(encoded)
     where = np.arange(len(encoded))
     if subjects is not None:  # a subject has the highest label of its samples
@@ -278,7 +318,7 @@ def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Targe
     parts = train_test_split(np.arange(n), test_size=n_val, stratify=strata, random_state=seed)
     fit, val = (np.flatnonzero(np.isin(where, part)) for part in parts)
     order = np.concatenate([fit, val])
-    return Samples(X[order], encoded[order], weights[order], len(fit), split=True)
+    return Samples(X[order], encoded[order], weights[order], len(fit), split=True, order=order)
 
 
 def _ranked(importances: Floats, selected: NDArray[np.bool_], strength: Floats) -> Floats:

@@ -48,6 +48,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
     """Selects a point of the path, and the best of several networks, by cross-validation."""
 
     _single: ClassVar[type[Supervised]]  # the estimator of all samples
+    _streams: ClassVar[bool] = False
 
     _: KW_ONLY
     cv: Any = 5
@@ -87,7 +88,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
             return self._cross_validate(X, y, sample_weight, groups, saved)
 
     def _cross_validate(self, X: Any, y: Any, sample_weight: Any, groups: Any, saved: Checkpoint) -> Self:
-        rows = self._rows(X, y, sample_weight)
+        rows = self._rows(self._opened(X), y, sample_weight)
         seed = int(check_random_state(saved.seed(self.random_state)).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)
         splits = self._splits(rows, groups, seed)

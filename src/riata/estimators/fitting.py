@@ -62,7 +62,8 @@ class Settings:
         size = self.batch_size
         if size == "auto":
             small = _SMALL_JOINT if isinstance(problem.loss, JointLoss) else _SMALL
-            size = None if problem.n_fit < small else max(_BATCH, problem.n_fit // _BATCH)
+            all_at_once = problem.n_fit < small and problem.feed is None
+            size = None if all_at_once else max(_BATCH, problem.n_fit // _BATCH)
         return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)  # type: ignore[arg-type]
 
 

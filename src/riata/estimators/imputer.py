@@ -28,6 +28,7 @@ from riata.path.points import Path, Point
 from riata.path.solve import solve_path
 from riata.progress import PathProgress
 from riata.solver.stopping import Stopping, affordable
+from riata.sources import in_memory
 from riata.storage import Checkpoint
 
 __all__ = ["LassoNetImputer"]
@@ -324,7 +325,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         """Return a table of numbers and which of them are known."""
         table = validate_data(
             self,
-            check.numeric_frame(X, type(self).__name__, dates=False),
+            check.numeric_frame(in_memory(X, type(self).__name__), type(self).__name__, dates=False),
             reset=fitting,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._gaps_are_nan() else True,

@@ -15,7 +15,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators.streaming import columns_of, opened
 from riata.preprocess.categories import Categories, as_frame
+from riata.sources import Rows, in_memory
 
 __all__ = ["ColumnSelector", "named"]
 
@@ -48,9 +50,12 @@ class ColumnSelector(SelectorMixin):
         array of shape (n_samples, n_selected), or a data frame where ``set_output`` asks for one
             The selected columns, sparse if X is.
         """
+        check_is_fitted(self)
+        X = opened(X)
+        if isinstance(X, Rows):
+            return columns_of(X, self.get_support(indices=True))
         if self._categories is None and not check.holds_dates(X):
             return super().transform(X)
-        check_is_fitted(self)
         self._numbers(X)  # refuses what predict would
         selected = self.get_support(indices=True)
         if not len(selected):
@@ -65,7 +70,8 @@ class ColumnSelector(SelectorMixin):
 
     def _numbers(self, X: Any) -> Any:
         """Check samples of X for the fitted model; levels become codes, and sparse samples stay sparse."""
-        return check.in_rows(validate_data(self, self._encoded(X, reset=False), reset=False, **self._kinds()))
+        encoded = self._encoded(in_memory(X, type(self).__name__), reset=False)
+        return check.in_rows(validate_data(self, encoded, reset=False, **self._kinds()))
 
     def _kinds(self) -> dict[str, Any]:
         """Return what scikit-learn is to check of X."""

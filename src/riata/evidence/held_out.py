@@ -21,6 +21,7 @@ from riata.estimators.selector import named
 from riata.estimators.supervised import Supervised
 from riata.evidence import inner
 from riata.preprocess import categories
+from riata.sources import in_memory
 
 __all__ = ["Feature", "HeldOut", "check_held_out", "list_features", "sorted_table"]
 
@@ -129,6 +130,7 @@ def check_held_out(
         )
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
+    X = in_memory(X, caller)
     given = {"X": X} if X_fit is None else {"X": X, "X_fit": X_fit}
     tables, levels = _encoded(model, list(given.values()))
     tags = get_tags(model).input_tags

@@ -19,6 +19,7 @@ from riata.evidence import gaussian, inner, knockoffs
 from riata.evidence.knockoff_statistics import IMPORTANCES, Columns, Comparison, draw_and_compare
 from riata.evidence.knockoffs import Floats, Ids
 from riata.preprocess import categories
+from riata.sources import in_memory
 from riata.storage import Checkpoint
 
 __all__ = ["KnockoffSelector"]
@@ -215,6 +216,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
         Also return the feature that each column comes from.
         """
+        X = in_memory(X, type(self).__name__)
         asked = inner.given(self.estimator, "categorical_features")
         learnt = categories.learn(X, "from_dtype" if asked is None else asked, sample_weight)
         if learnt is not None:

@@ -20,6 +20,7 @@ from riata.estimators.selector import ColumnSelector, named
 from riata.evidence import bounds, halves, inner
 from riata.jobs import Job, beside, run
 from riata.preprocess import categories
+from riata.sources import in_memory
 from riata.storage import Checkpoint
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Check X and y; the columns of X keep their names."""
+        X = in_memory(X, type(self).__name__)
         which = getattr(inner.last_step(self.estimator), "categorical_features", None)
         self._categories = categories.learn(X, which)
         numbers, y = validate_data(

@@ -139,6 +139,7 @@ class Refit:
 
     def _average(self, problem: Problem, start: Weights, n_iters: int, learning_rate: float) -> Weights:
         given = self.solver
+        problem = problem if problem.feed is None else problem.apart()
         draw, batch_size = self._generator(), given.batch_of(problem)
         descent = Descent(problem, learning_rate, batch_size, draw, block_size=given.block_size)
         state = descent.state

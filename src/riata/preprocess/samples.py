@@ -23,6 +23,7 @@ class Samples:
     weights: NDArray[np.float64]  # (n,); those to train on sum to the number of samples that they stand for
     n_fit: int
     split: bool = False  # whether those to validate on are a random part of what was given
+    order: NDArray[np.int64] | None = None  # where each was in what was given, if they were split
 
     @property
     def fit(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:

@@ -23,6 +23,7 @@ from riata.losses.loss import slopes
 from riata.network.blocked import BlockedPass
 from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import AnyPass, Weights
+from riata.solver.feed import Refill
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
 from riata.solver.problem import Evaluation, Problem
@@ -36,7 +37,7 @@ class Descent:
     Parameters
     ----------
     problem : Problem
-        What is to be minimised.
+        What is to be minimised. One with a feed has samples of its own (``Problem.apart``): they are overwritten.
     learning_rate, batch_size, draw
         As for the solver.
     passes : dict, optional
@@ -45,6 +46,8 @@ class Descent:
         As for the solver.
     block_size : int, optional
         As for the solver; with dropout a mini-batch may have no more samples.
+    refill : Refill, optional
+        Where a feed has got to in other descents.
     """
 
     def __init__(
@@ -56,8 +59,10 @@ class Descent:
         passes: dict[tuple[int, int], AnyPass] | None = None,
         draws: Sequence[torch.Generator] = (),
         block_size: int | None = None,
+        refill: Refill | None = None,
     ):
         self.problem = problem
+        self._refill = refill or Refill()
         self._draw, self._draws = (draws[0] if draws else draw), draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
@@ -137,6 +142,8 @@ class Descent:
         """Iterate: pass over the training samples so many times."""
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
+            if self.problem.feed is not None:
+                self._refill(self.problem.feed, self.problem.dense, self.problem.target, self.problem.weights)
             if not self.deterministic:
                 self._shuffle()
             self._iteration()
@@ -146,6 +153,13 @@ class Descent:
         orders, draws = ([self._order], [self._draw]) if self._order.ndim == 1 else (self._order, self._draws)
         for order, draw in zip(orders, draws, strict=True):
             torch.randperm(len(order), generator=draw, out=order)
+
+    def put_back(self, problem: Problem, features: Tensor) -> None:
+        """Train on the samples of the problem of all features again, in the place of those that a feed has brought."""
+        torch.index_select(problem.dense, -1, features, out=self.problem.dense)
+        self.problem.target.copy_(problem.target)
+        self.problem.weights.copy_(problem.weights)
+        self._outdated = True
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""

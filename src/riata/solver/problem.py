@@ -23,6 +23,7 @@ from riata.losses import Loss
 from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import Architecture
 from riata.prox import Groups
+from riata.solver.feed import Feed
 
 __all__ = ["Evaluation", "Layout", "Problem"]
 
@@ -69,6 +70,7 @@ class Problem:
     adaptive: float = 0.0  # the exponent of a_j
     embedded: NDArray[np.int64] | None = None  # the feature of each column of X, where several columns encode one
     layout: Layout | None = None  # where replicas differ in their columns
+    feed: Feed | None = None  # further samples to train on, where X holds a part of the table
 
     @property
     def n_replicas(self) -> int:
@@ -89,6 +91,12 @@ class Problem:
     def n_columns(self) -> int:
         """The number d of columns of X."""
         return self.X.shape[-1]
+
+    @property
+    def dense(self) -> Tensor:
+        """X, where it is no sparse table: samples that a feed brings never are."""
+        assert not isinstance(self.X, SparseTable)
+        return self.X
 
     @property
     def like(self) -> Tensor:
@@ -191,7 +199,15 @@ class Problem:
         noise = None if self.noise is None else self.noise[features]
         known = features.cpu().numpy()
         layout = None if self.layout is None else self.layout.only(known)
-        return replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=self.source[known], layout=layout)
+        feed = None if self.feed is None else self.feed.only(known)
+        few = replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=self.source[known], layout=layout)
+        return replace(few, feed=feed)
+
+    def apart(self, features: Tensor | None = None) -> Problem:
+        """The same problem, or that of some of the features, with samples of its own, which a feed may overwrite."""
+        few = self if features is None else self.only(features)
+        X = few.dense.clone() if few is self else few.X
+        return replace(few, X=X, target=few.target.clone(), weights=few.weights.clone())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
 from riata.solver.faults import Diverged, learning_rates
+from riata.solver.feed import Refill
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
@@ -98,6 +99,7 @@ class Solver:
         self._scale = like.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
+        self._refill = Refill()
         self._passes: dict[tuple[int, int], AnyPass] = {}
         self._evaluated: Weights | None = None  # the weights that the last pass over all samples was at
         self._evaluation: Evaluation | None = None  # of these
@@ -228,8 +230,9 @@ class Solver:
 
     def _descend_on(self, features: Tensor) -> Descent:
         """Make a new descent on some of the features."""
+        fed = None if self.problem.feed is None else self._fed(features)
         self._features, self._descent = features, None  # free the memory of the old one before making the new one
-        restricted = self.problem.only(features)
+        restricted = self.problem.only(features) if fed is None else fed
         self._descent = Descent(
             restricted,
             self.learning_rate,
@@ -238,8 +241,16 @@ class Solver:
             self._passes,
             self.draws,
             self.block_size,
+            self._refill,
         )
         return self._descent
+
+    def _fed(self, features: Tensor) -> Problem:
+        """Return the problem on some of the features, with the samples of the present descent where it knows them all."""
+        known = self._features
+        if self._descent is None or known is None or not bool(torch.isin(features, known, assume_unique=True).all()):
+            return self.problem.apart(features)
+        return self._descent.problem.only(torch.searchsorted(known, features))
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:
         """Whether a descent on the known features will do: they must include these, and not too many others.
@@ -266,6 +277,8 @@ class Solver:
         violates = ~active
         if not bool(violates.any()):
             return violates
+        if self.problem.feed is not None and self._features is not None:
+            descent.put_back(self.problem, self._features)  # gradients of all features need the same samples
         problem = self.problem
         d, slack = problem.n_columns, 1 + torch.finfo(problem.X.dtype).eps ** 0.5
         at_once = problem.groups.index is not None or isinstance(problem.X, SparseTable)
