@@ -180,7 +180,8 @@ def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str
 
 def _decimal(frame: pd.DataFrame) -> str:
     """Return the decimal sign in columns of text."""
-    texts = frame.head(_SAMPLE).select_dtypes(include=["object", "str"])
+    is_text = [dtype == object or isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes]
+    texts = frame.loc[:, is_text].head(_SAMPLE)
     return decimal_of([cell for name in texts for cell in texts[name] if isinstance(cell, str)])
 
 
