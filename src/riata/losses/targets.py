@@ -206,8 +206,8 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], codes: NDArray[np.i
     """Return the weight of each class; before version 1.7 scikit-learn balances numbers of samples, not their weights."""
     per_class: Floats
     if isinstance(class_weight, str) and class_weight == "balanced":
-        per_class = np.bincount(codes, weights)
-        per_class = per_class.sum() / (len(classes) * per_class)
+        counts = np.bincount(codes, weights)
+        per_class = counts.sum() / (len(classes) * counts)
     else:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
     return per_class
