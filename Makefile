@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # What make test-oldest runs, and with which PyTorch: constraints-oldest.txt says why it is not always the oldest.
 OLDEST := .venv-oldest/bin/python
 TORCH ?= $(shell sed -n 's/^torch==//p' constraints.txt)
-OLDEST_TESTS ?= tests/solver tests/path tests/storage tests/estimators/test_estimators.py
+OLDEST_TESTS ?= tests/solver tests/path tests/storage tests/files/test_files.py tests/estimators/test_estimators.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-oldest browser-test lint audit dependencies build check-build bench docs reproduce clean
