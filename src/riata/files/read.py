@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api import types
 
 from riata.files.annotated import ANNDATA, read_annotated
 from riata.files.convert import decimal_of
@@ -191,7 +192,8 @@ def _parsed_file(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str
 
 def _decimal(frame: pd.DataFrame) -> str:
     """Return the decimal sign in columns of text."""
-    texts = frame.head(_SAMPLE).select_dtypes(include=["object", "str"])
+    is_text = [types.is_object_dtype(dtype) or isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes]
+    texts = frame.loc[:, is_text].head(_SAMPLE)
     return decimal_of([cell for name in texts for cell in texts[name] if isinstance(cell, str)])
 
 
