@@ -3,6 +3,7 @@
     python -m experiments.kill_and_resume --runs 50                   kill -9, on the CPU
     python -m experiments.kill_and_resume --runs 10 --device cuda     on a GPU
     python -m experiments.kill_and_resume --full-disk 20              a full disk; needs the right to mount one (Linux)
+    python -m experiments.kill_and_resume --cost                      what a checkpoint costs
 
 A run is one fit in processes of its own, the first of which are killed, up to three, and the last of which goes on to the end.
 Its result, to the last bit, is that of an unbroken fit; no file under a final name is ever incomplete. Prints one line for each
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_classification, make_friedman1, make_regression
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_friedman1, make_regression
 
 _MOST_KILLS = 3
 _FULL = 75  # exit status of a fit whose disk is full
@@ -241,11 +242,36 @@ def _needed(name: str, device: str) -> int:
     return _sizes[name]
 
 
+def cost() -> None:
+    """Print what a checkpoint costs, of one core and on a disk."""
+    warnings.simplefilter("ignore")
+    from riata import LassoNetClassifier
+
+    tables = {
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "digits": load_digits(return_X_y=True),
+        "made": make_classification(400, 3000, n_informative=20, random_state=0),
+    }
+    LassoNetClassifier(random_state=0).fit(*tables["breast cancer"])  # compiles
+    for name, (X, y) in tables.items():
+        with tempfile.TemporaryDirectory() as home:
+            seconds = []
+            for folder in (None, home):
+                start = time.process_time()
+                LassoNetClassifier(random_state=0, checkpoint=folder).fit(X, y)
+                seconds.append(time.process_time() - start)
+            sizes = [file.stat().st_size for file in Path(home).iterdir()]
+        without, with_ = seconds
+        shown = f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, processor {without:.2f} s without, {with_:.2f} s with"
+        print(f"{name}, {X.shape[0]} x {X.shape[1]}: {shown}", flush=True)
+
+
 def main() -> int:
     """Parse, run, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=0, help="fits to kill")
     parser.add_argument("--full-disk", type=int, default=0, help="fits whose disk runs full")
+    parser.add_argument("--cost", action="store_true", help="what a checkpoint costs")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--cases", nargs="*", help="some of the kinds of fits")
     parser.add_argument("--seed", type=int, default=0)
@@ -254,6 +280,9 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.fit:
         return fit(asked.fit, asked.folder, asked.device)
+    if asked.cost:
+        cost()
+        return 0
     names = asked.cases or list(cases(asked.device))
     whole: dict[str, dict[str, Any]] = {}
     draw, n_same, n = np.random.default_rng(asked.seed), 0, 0

@@ -42,3 +42,8 @@ def check_begun(job: Job, fits: Sequence[str]) -> None:
 def kept(job: Job, name: str) -> dict[str, Any]:
     """Return the parameter that tells a fit where to keep what is complete."""
     return {} if job.checkpoint is None else {"checkpoint": str(job.checkpoint / name)}
+
+
+def resumed(job: Job) -> dict[str, bool]:
+    """Return the argument of ``fit`` that continues what is kept."""
+    return {"resume": True} if job.resume else {}

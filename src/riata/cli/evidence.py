@@ -210,7 +210,7 @@ def _stability_selector(table: Table, job: Job) -> StabilitySelector:
 
 def _fit(selector: Any, table: Table, rows: Rows, job: Job, wording: dict[str, str]) -> tuple[str, ...]:
     with job.noting_warnings(wording) as notes:
-        selector.fit(table.X.iloc[rows], table.y_of(rows), resume=job.resume)
+        selector.fit(table.X.iloc[rows], table.y_of(rows), **continuing.resumed(job))
     return tuple(notes)
 
 

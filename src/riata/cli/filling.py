@@ -138,7 +138,7 @@ def _fit(X: pd.DataFrame, job: Job) -> LassoNetImputer:
         **continuing.kept(job, "model"),
     )
     with job.noting_warnings():
-        model.fit(X, resume=job.resume)
+        model.fit(X, **continuing.resumed(job))
     return model
 
 

@@ -192,7 +192,7 @@ def _fit(table: Table, rows: Rows, job: Job) -> Any:
     else:
         model = plain(**shared, **({} if job.k is None else {"select": "best"}))
     with job.noting_warnings({"raise val_size, or set n_features_to_select": "use --k or --cv"}):
-        model.fit(table.X.iloc[rows], table.y_of(rows), resume=job.resume)
+        model.fit(table.X.iloc[rows], table.y_of(rows), **continuing.resumed(job))
     # Importances and the figure need the whole path, so k is applied to it rather than ending it early; in cross-validation
     # k is part of the selection rule, and ends it.
     return model if job.k is None or job.cv is not None else model.at(n_features=job.k)

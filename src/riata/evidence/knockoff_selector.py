@@ -176,7 +176,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         for i, seed in enumerate(seeds):
             for fit in range(1, n_fits + 1):
                 part = saved.part("fit", i * n_fits + fit)
-                arguments = (draw_and_compare, part, comparison, prepared, seed, fit, part)
+                arguments = (draw_and_compare, part, comparison._replace(part=part), prepared, seed, fit)
                 todo.append(jobs.Job(f"draw {i + 1} of {self.n_draws}, fit {fit} of {n_fits}", arguments))
         beside = self.checkpoint is None and jobs.beside(self.n_jobs, inner.on_gpu(self.estimator))
         return jobs.run(

@@ -44,22 +44,21 @@ class Comparison(NamedTuple):
     X: Floats  # (n, varying columns)
     y: Any
     weights: Floats | None
+    part: Part | None = None  # of a checkpoint, for what the estimator keeps
 
 
-def draw_and_compare(
-    comparison: Comparison, knockoffs: Knockoffs, seed: int, fit: int, part: Part | None = None
-) -> Floats:
+def draw_and_compare(comparison: Comparison, knockoffs: Knockoffs, seed: int, fit: int) -> Floats:
     """Draw knockoffs, the same for every fit of one seed, and compare the groups with them."""
     X_knockoff = knockoffs.draw(comparison.X, np.random.default_rng(seed))
-    return compare(comparison, X_knockoff, np.random.default_rng([seed, fit]), part)
+    return compare(comparison, X_knockoff, np.random.default_rng([seed, fit]))
 
 
-def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator, part: Part | None = None) -> Floats:
+def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator) -> Floats:
     """Fit on columns and knockoffs; return the importance of the groups and of their knockoffs as shares of the sum, (2, G).
 
     Which of the two comes first is random for every group, so that the order has no influence on the sign of the difference.
     """
-    estimator, importance, columns, X, y, weights = comparison
+    estimator, importance, columns, X, y, weights, part = comparison
     n_groups = len(columns.varying_groups)
     swapped = rng.random(n_groups) < 0.5
     swap = swapped[columns.ids]
