@@ -19,11 +19,11 @@ _TYPES = {11: "number", 8: "text"}  # of TensorProto: DOUBLE and STRING
 def export(
     model: options.ModelFile, out: options.OutModel, json: options.AsJson = False, quiet: options.Quiet = False
 ) -> None:
-    """Write MODEL as ONNX, with which other programs predict; needs the extra onnx.
+    """Write MODEL as ONNX, with which other programs predict.
 
-    The preparation of columns is part of the file: its inputs are numbers as they are in the table (dates as days since 1970,
-    true as 1), and text. What riata reads from a csv file (units, decimal commas, marks of gaps) is not: give NaN for missing
-    numbers and empty text for missing text.
+    It needs the extra onnx (pip install 'riata[onnx]'). The preparation of columns is part of the file: its inputs are numbers
+    as they are in the table (dates as days since 1970, true as 1), and text. What riata reads from a csv file (units, decimal
+    commas, marks of gaps) is not: give NaN for missing numbers and empty text for missing text.
     """
     with reporting_errors():
         if out.suffix.lower() != ".onnx":
