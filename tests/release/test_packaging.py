@@ -61,7 +61,17 @@ def test_every_package_that_is_imported_is_declared():
 
 def test_every_dependency_is_imported():
     """But for those that other packages import for riata: readers of files, backends of joblib; and types of data to fit on."""
-    through_others = {"pyarrow", "openpyxl", "dask", "ray", "polars", "scikit-survival"}
+    through_others = {
+        "pyarrow",
+        "openpyxl",
+        "dask",
+        "ray",
+        "polars",
+        "scikit-survival",
+        "onnxruntime",
+        "zarr",
+        "numcodecs",
+    }
     modules = set().union(*(imported(path) for path in (ROOT / "src" / "riata").rglob("*.py")))
     distributions = packages_distributions()
     used = {canonicalize_name(name) for module in modules for name in distributions.get(module, [])}
