@@ -5,8 +5,8 @@
 
 One file holds the largest table; smaller ones are its first rows. The target is that of ``benchmarks.sizes``, from four of the
 columns. Every fit is a process of its own, with the same size of batches. Memory is the peak of the process less what it had
-before the fit. *Rows trained per second* are those of all updates over the time of the path and of refits, without the pass over
-the table; in memory they are those of a fit on as many rows as the stream holds. Writes JSON and Markdown to --out.
+before the fit. *Rows trained per second* are those of all updates over the time of the path and of refits, without the pass
+over the table; in memory they are those of a fit on as many rows as the stream holds. Writes JSON and Markdown to --out.
 """
 
 from __future__ import annotations

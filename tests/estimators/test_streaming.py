@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from riata import (
     LassoNetCoxRegressor,
     LassoNetImputer,
     LassoNetRegressor,
+    Rows,
     StabilitySelector,
     Training,
 )
@@ -86,8 +88,8 @@ def test_a_larger_table_is_streamed_from_every_form_to_the_same_model(form, frie
 
 def test_the_selection_and_the_score_are_those_of_all_rows_in_memory(friedman, small):
     X, y = friedman
-    streamed = regressor(training=None).fit(Recorded(X[:3000]), y[:3000])
-    plain = regressor(training=None).fit(X[:3000], y[:3000])
+    training = Training(path_multiplier=1.1, n_iters=(40, 4))
+    streamed, plain = (regressor(training=training).fit(given, y[:3000]) for given in (Recorded(X[:3000]), X[:3000]))
     assert streamed.selected_.tolist() == plain.selected_.tolist() == [True] * 5 + [False] * 5
     assert streamed.score(X[3000:], y[3000:]) > plain.score(X[3000:], y[3000:]) - 0.03
 
@@ -110,7 +112,7 @@ def test_a_seed_determines_the_path_however_long_reading_takes(friedman, small):
 
     class Slow(Recorded):
         def rows(self, start, stop, columns=None):
-            time.sleep(0.0001 * (start % 7))
+            time.sleep(0.002 * (start % 50 == 0))
             return super().rows(start, stop, columns)
 
     one, again, slow = (regressor().fit(kind(X), y) for kind in (Recorded, Recorded, Slow))
@@ -232,7 +234,7 @@ def test_validation_rows_of_ones_own(friedman, small):
     X, y = friedman
     model = regressor().fit(Recorded(X[:3000]), y[:3000], X_val=X[3000:], y_val=y[3000:])
     assert len(feed_of(model).held_out) == 0 and model.score(X[3000:], y[3000:]) > 0.8
-    with pytest.warns(UserWarning, match="val_size"):
+    with pytest.warns(UserWarning, match="without validation rows"):
         model = regressor(val_size=0).fit(Recorded(X), y)
     assert len(feed_of(model).held_out) == 0
 
@@ -270,6 +272,30 @@ def test_what_is_learnt_from_the_rows_drawn_is_near_what_all_rows_say(small, rng
         ranks = np.mean(X[:, j, None] < inner, axis=0)
         expected = np.arange(1, len(low)) / len(low)
         assert len(inner) and (np.abs(ranks - expected) < bound).all()
+
+
+class Endless(Rows):
+    """Numbers that are nowhere until they are asked for, of one byte each."""
+
+    def rows(self, start, stop, columns=None):
+        block = (np.arange(start, stop, dtype=np.uint32)[:, None] * np.arange(7, 27, 2, dtype=np.uint32)) >> 3
+        block = (block % 97).astype(np.uint8)
+        return block if columns is None else block[:, columns]
+
+
+def test_nothing_of_the_size_of_the_table_is_ever_in_memory(small, monkeypatch):
+    monkeypatch.setattr("riata.sources.one_pass._ENTRIES", 2**14)
+    monkeypatch.setattr("riata.estimators.streaming._BLOCKS", 2)  # those of larger tables are not of one row either
+    rows = Endless((400_000, 10))  # 16 MB in single precision
+    y = np.concatenate([rows.rows(a, a + 1000)[:, 3] for a in range(0, 400_000, 1000)]).astype(np.float32)
+    regressor().fit(Endless((2000, 10)), y[:2000])  # compiles
+    tracemalloc.start()
+    model = regressor().fit(rows, y)
+    predicted = model.predict(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert model.selected_[3] and np.corrcoef(predicted, y)[0, 1] > 0.9
+    assert peak < 12e6  # the prediction and the parts that it is joined from take 6.4 MB
 
 
 # ---- refusals, each with what to do
