@@ -88,7 +88,7 @@ def test_a_larger_table_is_streamed_from_every_form_to_the_same_model(form, frie
 
 def test_the_selection_and_the_score_are_those_of_all_rows_in_memory(friedman, small):
     X, y = friedman
-    training = Training(path_multiplier=1.1, n_iters=(40, 4))
+    training = Training(path_multiplier=1.1)  # as many updates, of as many rows
     streamed, plain = (regressor(training=training).fit(given, y[:3000]) for given in (Recorded(X[:3000]), X[:3000]))
     assert streamed.selected_.tolist() == plain.selected_.tolist() == [True] * 5 + [False] * 5
     assert streamed.score(X[3000:], y[3000:]) > plain.score(X[3000:], y[3000:]) - 0.03

@@ -56,7 +56,9 @@ def as_part_of_a_memmap(array: np.ndarray, folder: Path) -> np.memmap:
 
 def as_zarr(array: np.ndarray, folder: Path) -> Any:
     zarr = pytest.importorskip("zarr")
-    found = zarr.create_array(str(folder / "table.zarr"), shape=array.shape, chunks=(max(7, len(array) // 40), 3), dtype=array.dtype)
+    found = zarr.create_array(
+        str(folder / "table.zarr"), shape=array.shape, chunks=(max(7, len(array) // 40), 3), dtype=array.dtype
+    )
     found[:] = array
     return found
 

@@ -18,7 +18,7 @@ from riata.estimators.fitting import Checked, Prepared, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
 from riata.estimators.solving import Solved, solve
-from riata.estimators.streaming import draw, in_blocks, opened
+from riata.estimators.streaming import draw, in_batches, in_blocks, opened
 from riata.losses.targets import Target
 from riata.network import user
 from riata.network.export import FittedModule
@@ -74,8 +74,10 @@ class BaseLassoNet(ColumnSelector, PathModel):
         X = self._opened(X)
         if not isinstance(X, Rows):
             return prepare(self._check(X, y, sample_weight, X_val, y_val), settings)
+        in_batches(settings)
         drawn = draw(X, self._plain_target(y), sample_weight, self._finite() == "allow-nan", self.random_state)
         checked = self._check(drawn.frame, drawn.target, drawn.sample_weight, X_val, y_val, merges=False)
+        drawn.check_target(checked.target)
         drawn = drawn.without_samples()
         return drawn.fed(checked, prepare(checked, settings), settings)
 

@@ -27,12 +27,12 @@ from riata.preprocess.scaling import Scaling
 from riata.solver.feed import Serving
 from riata.sources import Order, Rows, in_memory, n_held, numbers, recognised, steps, survey
 
-__all__ = ["Drawn", "TableFeed", "columns_of", "draw", "in_blocks", "opened"]
+__all__ = ["Drawn", "TableFeed", "columns_of", "draw", "in_batches", "in_blocks", "opened"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
-_SERVINGS = 8  # iterations after which all rows in memory are others
-_BLOCKS = 32  # of a serving: rows of a block are neighbours in the table, and may be alike
+_SERVINGS = 4  # iterations after which all rows in memory are others
+_BLOCKS = 64  # of a serving: rows of a block are neighbours in the table, and may be alike
 _ENTRIES = 2**21  # of the inputs that are prepared at a time, on one thread
 _TARGETS = 2**20  # rows of the target that are checked at a time
 
@@ -56,6 +56,15 @@ def columns_of(table: Rows, features: Ids) -> NDArray[Any]:
     if not len(features):
         return np.empty((table.shape[0], 0))
     return np.concatenate([table.rows(*here, features) for here in steps(table)])
+
+
+def in_batches(settings: Settings) -> None:
+    """Refuse updates on all rows."""
+    if settings.batch_size is None:
+        raise ValueError(
+            "batch_size=None takes all rows for each update, and the table is larger than what is held in memory: give a "
+            'number, or "auto"'
+        )
 
 
 def draw(table: Rows, y: Any, sample_weight: Any, allow_gaps: bool, random_state: Any) -> Drawn:
@@ -123,17 +132,11 @@ class Drawn:
 
     def fed(self, checked: Checked, prepared: Prepared, settings: Settings) -> Prepared:
         """Return a problem of the rows drawn with all others to train on."""
-        if settings.batch_size is None:
-            raise ValueError(
-                "batch_size=None takes all rows for each update, and the table is larger than what is held in memory: give a "
-                'number, or "auto"'
-            )
         if isinstance(prepared.problem.loss, JointLoss):
             raise ValueError(
                 "the loss of a row depends on all other rows, and the table is larger than what is held in memory: give an "
                 "array of some of its rows"
             )
-        self._check_target(prepared.target)
         samples = checked.samples
         held_out = np.empty(0, dtype=np.int64) if samples.order is None else samples.order[samples.n_fit :]
         n_fit, table = prepared.problem.n_fit, self.table
@@ -154,20 +157,20 @@ class Drawn:
         feed = replace(feed, mean_count=float(feed.counts(self.positions).mean()))
         return replace(prepared, problem=replace(prepared.problem, feed=feed))
 
-    def _check_target(self, target: Target) -> None:
+    def check_target(self, target: Target) -> None:
         """Refuse what the target of the rows drawn did not show."""
+        y = self.y if self.weights is None else self.y[self.weights > 0]
         if not isinstance(target, Classes):
-            for start in range(0, len(self.y), _TARGETS):
-                target.encode(self.y[start : start + _TARGETS])
+            for start in range(0, len(y), _TARGETS):
+                target.encode(y[start : start + _TARGETS])
             return
-        found = pd.unique(self.y.ravel())
-        rare = np.setdiff1d(found, (0, 1) if target.coding.many else target.classes)
+        rare = np.setdiff1d(pd.unique(y.ravel()), (0, 1) if target.coding.many else target.classes)
         if len(rare) and target.coding.many:
-            check.indicator(self.y)
+            check.indicator(y)
         if len(rare):
             raise ValueError(
                 f"class {rare.tolist()[0]!r} is in none of the {len(self.positions):,} rows that were drawn to learn from, "
-                f"out of {len(self.y):,}: drop or merge rare classes"
+                f"out of {len(y):,}: drop or merge rare classes"
             )
 
 
@@ -196,7 +199,7 @@ class TableFeed:
         """Read and prepare the next rows in order."""
         ranges = list(self.order.ranges(k * self.size, (k + 1) * self.size))
         rows = np.concatenate([np.arange(*here) for here in ranges])
-        kept = np.isin(rows, self.held_out, assume_unique=True, invert=True)
+        kept = np.isin(rows, self.held_out, invert=True)  # a row may be there twice, where a round ends
         if self.weights is not None:
             kept &= self.weights[rows] > 0
         raw = np.concatenate([_read(self.table, *here, self._features) for here in ranges])[kept]

@@ -44,7 +44,7 @@ class Supervised(BaseLassoNet):
         ----------
         X : array-like of shape (n_samples, n_features)
             Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
-            frame are kept.
+            frame are kept. The plain classifier and regressor also take tables larger than memory (:func:`riata.open_rows`).
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target; for survival times in one of the forms that the class describes.
         sample_weight : array-like of shape (n_samples,), optional

@@ -82,11 +82,13 @@ def recognised(X: Any) -> Rows | None:
         return X
     if isinstance(X, np.ndarray):
         return ArrayRows(X) if _is_mapped(X) else None
+    if isinstance(X, pd.DataFrame) or sparse.issparse(X):
+        return None
     if _is_dataset(X):
         return ParquetRows(X)
     if all(hasattr(X, name) for name in ("obs_names", "var_names", "X")):  # AnnData
         return (SparseRows if _is_sparse_file(X.X) else ArrayRows)(X.X, X.var_names)
-    if not _is_matrix(X) or sparse.issparse(X) or isinstance(X, pd.DataFrame):
+    if not _is_matrix(X):
         return None
     if _is_sparse_file(X):
         return SparseRows(X)
