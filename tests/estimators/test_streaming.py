@@ -115,16 +115,16 @@ def test_a_seed_determines_the_path_however_long_reading_takes(friedman, small):
             time.sleep(0.002 * (start % 50 == 0))
             return super().rows(start, stop, columns)
 
-    one, again, slow = (regressor().fit(kind(X), y) for kind in (Recorded, Recorded, Slow))
+    one, again, slow = (regressor(n_features_to_select=5).fit(kind(X), y) for kind in (Recorded, Recorded, Slow))
     assert equal_paths(one.path_, again.path_) and equal_paths(one.path_, slow.path_)
     assert equal_paths([one.point_], [slow.point_])
-    assert not equal_paths(one.path_, regressor(random_state=1).fit(Recorded(X), y).path_)
+    assert not equal_paths(one.path_, regressor(random_state=1, n_features_to_select=5).fit(Recorded(X), y).path_)
     assert not [thread for thread in threading.enumerate() if thread.name == "riata-feed" and thread.join(5)]
 
 
 def test_refits_do_not_depend_on_what_was_refitted_before(friedman, small):
     X, y = friedman
-    one, other = (regressor().fit(Recorded(X), y) for _ in range(2))
+    one, other = (regressor(n_features_to_select=2).fit(Recorded(X), y) for _ in range(2))
     one.at(n_features=8), one.at(n_features=3)
     assert equal_paths([one.at(n_features=5).point_], [other.at(n_features=5).point_])
 
