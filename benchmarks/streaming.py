@@ -98,10 +98,13 @@ def measured() -> Iterator[dict[str, Any]]:
             found[name] = after - before
 
 
-def fit(file: Path, n_rows: int, *, streams: bool, full: bool) -> dict[str, Any]:
+def fit(file: Path, n_rows: int, *, streams: bool, full: bool, few: bool = False) -> dict[str, Any]:
     """Fit once in this process; return what it took and what was selected."""
     from riata import LassoNetRegressor, Training
-    from riata.sources import n_held
+    from riata.sources import limits, n_held
+
+    if few:
+        limits.MOST_INPUTS = 2**24
 
     X, y = np.load(file, mmap_mode="r"), np.load(_target_of(file))
     training = Training(batch_size=_BATCH) if full else Training(batch_size=_BATCH, n_iters=(6, 1), path_multiplier=1.5)
@@ -174,6 +177,15 @@ def page(cells: list[dict[str, Any]]) -> str:
     return table.markdown(header, rows)
 
 
+def _compare(file: Path, n_rows: int, n_pairs: int) -> None:
+    """Print the fastest of fits in memory and of streamed ones, with an eighth of the usual rows in memory."""
+    kinds = (False, True)
+    cells = [[alone(file, n_rows, streams=kind, full=False, few=True) for kind in kinds] for _ in range(n_pairs)]
+    for name in ("rows per s", "rows per s of its thread"):
+        memory, stream = (max(pair[i][name] for pair in cells) for i in (0, 1))
+        print(f"{name}: {memory:,.0f} in memory, {stream:,.0f} streamed, {stream / memory:.2f}", flush=True)
+
+
 def main() -> None:
     """Parse, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -181,11 +193,15 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.5, 1, 2, 4, 8])
     parser.add_argument("--columns", type=int, default=250)
     parser.add_argument("--full", action="store_true", help="whole paths")
+    parser.add_argument("--pairs", type=int, default=0, help="compare speeds: so many fits of each kind, in turn")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
     arguments = parser.parse_args()
     sizes = [int(size * 1e9) // (4 * arguments.columns) for size in sorted(arguments.gigabytes)]
     file = write(arguments.folder, sizes[-1], arguments.columns)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if arguments.pairs:
+        _compare(file, sizes[-1], arguments.pairs)
+        return
     cells = []
     for n_rows, streams in [(sizes[0], False), *((size, True) for size in sizes)]:
         cells.append(alone(file, n_rows, streams=streams, full=arguments.full))
