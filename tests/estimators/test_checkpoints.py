@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import KFold
@@ -24,6 +25,7 @@ from torch import nn
 import riata
 from riata import CheckpointError
 from riata.estimators.saving import described
+from riata.network import sparse
 from riata.storage import store
 from tests.conftest import with_training
 
@@ -35,6 +37,7 @@ X["town"] = np.array(["Ulm", "Bonn", "Kiel"])[rng.integers(0, 3, N)]
 NOISY = X["a"].to_numpy() - np.abs(X["c"].to_numpy()) + (X["town"] == "Ulm").to_numpy() + 0.1 * rng.normal(size=N)
 NUMBERS = X[["a", "c", "d", "e", "f"]].to_numpy()
 WIDE = rng.normal(size=(N, 14))
+FEW = csr_array(np.where(np.abs(NUMBERS) > 0.8, NUMBERS, 0))
 TIMES = np.column_stack([np.exp(-NOISY), rng.random(N) < 0.8])
 INTERVALS = np.column_stack([np.exp(NOISY) * 0.9, np.where(rng.random(N) < 0.2, np.inf, np.exp(NOISY) * 1.1)])
 
@@ -57,6 +60,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "numbers": (riata.LassoNetRegressor(**quick()), (X, NOISY), 1),
     "classes": (riata.LassoNetClassifier(**quick(), refit="scratch", adaptive=0), (X, NOISY > 0), 1),
     "mini-batches": (riata.LassoNetRegressor(**quick(batch_size=32)), (X, NOISY), 1),
+    "sparse": (riata.LassoNetRegressor(**quick()), (FEW, NOISY), 1),
     "dropout": (riata.LassoNetRegressor(**quick(dropout=0.2)), (NUMBERS, NOISY), 2),
     "given λ": (riata.LassoNetRegressor(**quick(), lambda_seq=(0.01, 0.1, 0.3, 1.0)), (X, NOISY), 1),
     "a network": (riata.LassoNetRegressor(**{**quick(), "hidden_dims": network}), (NUMBERS, NOISY), 2),
@@ -151,8 +155,10 @@ def stopped(model: Any, folder: Path, data: tuple[Any, ...], every: int, limit: 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_fit_that_is_stopped_again_and_again_ends_as_if_it_had_not_been(name, tmp_path):
+def test_a_fit_that_is_stopped_again_and_again_ends_as_if_it_had_not_been(name, tmp_path, monkeypatch):
     model, data, every = CASES[name]
+    if name == "sparse":
+        monkeypatch.setattr(sparse, "LARGEST", 0)
     found, n_stops = stopped(model, tmp_path / "stopped", data, every)
     assert n_stops >= 5
     again = tmp_path / "whole"
@@ -163,6 +169,15 @@ def test_a_fit_that_is_stopped_again_and_again_ends_as_if_it_had_not_been(name, 
     whole = fit(model, again, data)
     assert digest(found) == digest(whole) == digest(fit(model, None, data))
     assert digest(fit(model, again, data, resume=True)) == digest(whole)  # of what is finished
+
+
+def test_a_changed_sparse_table_is_refused(tmp_path):
+    model, data, _ = CASES["sparse"]
+    stopped(model, tmp_path, data, 4, limit=1)
+    other = FEW.copy()
+    other.data[3] += 1e-9
+    with pytest.raises(CheckpointError, match="another fit: .*X has changed"):
+        fit(model, tmp_path, (other, NOISY), resume=True)
 
 
 def test_an_interrupt_reaches_the_caller_and_leaves_what_was_complete(tmp_path, monkeypatch):

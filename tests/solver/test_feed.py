@@ -122,7 +122,7 @@ def test_features_that_are_out_are_judged_on_one_set_of_samples(problem, diabete
     X, y = problem.X.numpy(), problem.target.numpy()
     order = np.random.default_rng(0).permutation(len(X))
     shuffled = replace(problem, feed=make_feed(X[order], y[order]))
-    lambda_, found = torch.tensor([0.3], dtype=torch.float64), []
+    lambda_, found = torch.tensor([4.0], dtype=torch.float64), []
     for given in (problem, shuffled):
         solver = Solver(given, learning_rate=1e-2, batch_size=16, draw=torch.Generator().manual_seed(3))
         weights = solver.feasible(given.network.init(10, [0], torch.float64, "cpu"))
@@ -132,7 +132,7 @@ def test_features_that_are_out_are_judged_on_one_set_of_samples(problem, diabete
         lambdas = given.groups.scatter(given.lambdas(lambda_, weights.rows))
         descent = solver._restrict(active)
         if given is shuffled:
-            solver._descend(descent, weights, active, lambdas, Stopping(3, None, 0.0), np.array([3]))
+            solver._descend(descent, weights, active, lambdas, Stopping(12, None, 0.0), np.array([12]))
         solver._start(descent, weights, Weights(weights.rows[:, 2:3], weights.upper), active, lambdas)
         found.append(solver._violations(descent, active, lambdas))
-    assert torch.equal(*found) and found[0].any() and not found[0].all()
+    assert torch.equal(*found) and 0 < found[0].sum() < 9  # of the nine that are out

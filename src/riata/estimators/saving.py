@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import torch
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from torch import nn
 
@@ -171,6 +172,9 @@ def _feed(update: Callable[[Any], None], value: Any) -> None:
             _feed(update, value.iloc[:, j].to_numpy())
     elif isinstance(value, pd.Series | pd.Index):
         _feed(update, value.to_numpy())
+    elif issparse(value):
+        rows = value.tocsr()
+        _feed(update, ["sparse", rows.shape, rows.data, rows.indices, rows.indptr])
     elif isinstance(value, Mapping | list | tuple):
         for key, each in value.items() if isinstance(value, Mapping) else enumerate(value):
             update(repr(key).encode())
