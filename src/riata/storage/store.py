@@ -39,8 +39,8 @@ class CheckpointError(ValueError):
     >>> try:
     ...     model.set_params(M=1.0).fit(X, y, resume=True)
     ... except CheckpointError as error:
-    ...     print(error)
-    ... is of another fit: M was 10 and is 1. Give what it was begun with, or delete the folder to begin anew
+    ...     print(str(error).partition(": ")[2])
+    M was 10 and is 1. Give what it was begun with, or delete the folder to begin anew
     """
 
 
