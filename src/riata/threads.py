@@ -26,12 +26,9 @@ _PAYING = 5e8
 
 
 def worth(n_rows: int, n_columns: int, network: Architecture) -> AbstractContextManager[None]:
-    """Work on one thread, or on those of the caller if passes over so many rows and columns are worth them.
-
-    A forked process always works on one: OpenMP waits for threads that only its parent has.
-    """
+    """Work on one thread, or on those of the caller if passes over so many rows and columns are worth them."""
     n_products = n_rows * (n_columns * network.width + network.n_upper)
-    return nullcontext() if n_products >= _PAYING and not _limit.forked else one_thread()
+    return nullcontext() if n_products >= _PAYING else one_thread()
 
 
 @contextmanager
@@ -51,8 +48,7 @@ class _Limit:
     linear algebra have one for the process. The first to come says what is to be restored.
     """
 
-    def __init__(self, *, forked: bool = False) -> None:
-        self.forked = forked
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._own = threading.local()
@@ -89,9 +85,10 @@ _limit = _Limit()
 
 
 def _begin_in_child() -> None:
-    """Forget what threads of the parent were doing when it forked."""
+    """Forget what threads of the parent were doing; work on one, as OpenMP would wait for threads that only the parent has."""
     global _limit
-    _limit = _Limit(forked=True)
+    _limit = _Limit()
+    torch.set_num_threads(1)
 
 
 if hasattr(os, "register_at_fork"):
