@@ -176,7 +176,7 @@ def test_a_changed_sparse_table_is_refused(tmp_path):
     stopped(model, tmp_path, data, 4, limit=1)
     other = FEW.copy()
     other.data[3] += 1e-9
-    with pytest.raises(CheckpointError, match="another fit: .*X has changed"):
+    with pytest.raises(CheckpointError, match=r"another fit: .*X has changed"):
         fit(model, tmp_path, (other, NOISY), resume=True)
 
 

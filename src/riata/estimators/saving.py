@@ -164,17 +164,11 @@ def digest(value: Any) -> str:
 
 def _feed(update: Callable[[Any], None], value: Any) -> None:
     """Give data to a hash: their types, shapes and values."""
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().numpy()
+    value = _plain(value)
     if isinstance(value, pd.DataFrame):
         update(repr([str(name) for name in value.columns]).encode())
         for j in range(value.shape[1]):
             _feed(update, value.iloc[:, j].to_numpy())
-    elif isinstance(value, pd.Series | pd.Index):
-        _feed(update, value.to_numpy())
-    elif issparse(value):
-        rows = value.tocsr()
-        _feed(update, ["sparse", rows.shape, rows.data, rows.indices, rows.indptr])
     elif isinstance(value, Mapping | list | tuple):
         for key, each in value.items() if isinstance(value, Mapping) else enumerate(value):
             update(repr(key).encode())
@@ -189,6 +183,16 @@ def _feed(update: Callable[[Any], None], value: Any) -> None:
         update("\0".join(map(repr, value.ravel().tolist())).encode())
     else:
         update(repr(value).encode())
+
+
+def _plain(value: Any) -> Any:
+    """Return a tensor or a column as an array, and a sparse table as its parts."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().numpy()
+    if issparse(value):
+        rows = value.tocsr()
+        return ["sparse", rows.shape, rows.data, rows.indices, rows.indptr]
+    return value.to_numpy() if isinstance(value, pd.Series | pd.Index) else value
 
 
 def _version(name: str) -> str:
