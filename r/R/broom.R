@@ -50,11 +50,11 @@ augment.riata <- function(x, data, type.predict = "response", ...) {
   found <- stats::predict(x, data, type = type.predict, ...)
   data <- as.data.frame(data)
   if (is.null(dim(found))) {
-    data$.fitted <- found
+    data$.fitted <- unname(found)
   } else {
     data[paste0(".fitted_", colnames(found))] <- as.data.frame(found)
   }
-  if (classifies(x$family) && type.predict == "response") data$.class <- stats::predict(x, data, type = "class", ...)
+  if (classifies(x$family) && type.predict == "response") data$.class <- unname(stats::predict(x, data, type = "class", ...))
   as_tibble_if(data)
 }
 

@@ -99,7 +99,7 @@ with_scores <- function(object, live, rule) {
   object[[paste0("nfeatures", own)]] <- found$n_selected
   row <- other_row(object$cv[same, ], other)
   object[[paste0("nfeatures", other)]] <- row$nfeatures
-  object[[paste0("lambda", other)]] <- lambda_with(object$path, row$nfeatures)
+  object[[paste0("lambda", other)]] <- lambda_with(object$path, row$nfeatures, row$lambda)
   object$rule <- rule
   class(object) <- c("cv.riata", "riata")
   object
@@ -112,8 +112,12 @@ other_row <- function(cv, rule) {
   near[which.min(near$nfeatures), ]
 }
 
-# The densest point of the path with about so many features.
-lambda_with <- function(path, nfeatures) path$lambda[which(path$nfeatures <= round(nfeatures))[1L]]
+# Of the points with about so many features, or the next smaller number, the one with the nearest lambda.
+lambda_with <- function(path, nfeatures, lambda) {
+  number <- max(path$nfeatures[path$nfeatures <= round(nfeatures)], min(path$nfeatures))
+  lambdas <- path$lambda[path$nfeatures == number]
+  lambdas[which.min(abs(lambdas - lambda))]
+}
 
 named_lambda <- function(object, s) {
   if (!is.character(s)) return(s)

@@ -26,7 +26,7 @@ formula_parts <- function(call, where) {
   if (is.null(y)) stop("the formula has no target on its left side: use y ~ .", call. = FALSE)
   if (!is.null(names(y))) names(y) <- NULL
   list(
-    x = feature_frame(frame, labels), y = y, more = more, terms = feature_terms(terms, strata_name), strata = strata_name,
+    x = feature_frame(frame, labels), y = y, more = more, terms = feature_terms(terms), strata = strata_name,
     target = attr(terms, "variables")[[2L]]
   )
 }
@@ -67,15 +67,12 @@ feature_frame <- function(frame, labels) {
     stop("the term ", some(labels[wide]), " of the formula has several columns: use the column itself", call. = FALSE)
   }
   names(columns) <- labels
-  structure(columns, class = "data.frame", row.names = seq_len(nrow(frame)))
+  structure(columns, class = "data.frame", row.names = attr(frame, "row.names"))
 }
 
 # Terms for new data: without the target and without strata.
-feature_terms <- function(terms, strata_name) {
-  terms <- stats::delete.response(terms)
-  if (is.null(strata_name)) return(terms)
-  where <- match(strata_name, attr(terms, "term.labels"))
-  stats::drop.terms(terms, where, keep.response = FALSE)
+feature_terms <- function(terms) {
+  stats::terms(stats::reformulate(feature_labels(terms), env = environment(terms)))
 }
 
 new_frame <- function(formula, newdata) {

@@ -93,6 +93,7 @@ importance.riata <- function(object, newx = NULL, newy = NULL, n_repeats = 20, l
 
 # New samples with their target, in Python.
 new_samples <- function(object, newx, newy) {
+  live_model(object)
   table <- new_table(object, newx)
   if (is.null(newy)) newy <- new_target(object, newx)
   target <- as_target(relevelled(object, newy), object$family, table$n)

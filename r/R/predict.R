@@ -31,15 +31,22 @@ predict.riata <- function(object, newx, s = NULL, nfeatures = NULL, type = c("re
     newx <- newdata
   }
   check_type(object, type)
+  live_model(object)
   table <- new_table(object, newx)
   if (type == "survival" && is.null(strata) && !is.null(object$formula)) strata <- new_strata(object$formula, newx)
   x <- python_table(table)
   at <- if (is.null(s)) list(NULL) else as.list(s)
   found <- lapply(at, function(one) {
     live <- live_at(object, one, nfeatures, refit %||% object$refit)
-    if (type == "survival") predict_survival(live, x, times, strata) else predict_one(object, live, x, type)
+    found <- if (type == "survival") predict_survival(live, x, times, strata) else predict_one(object, live, x, type)
+    with_rows(found, table$rows)
   })
   joined(found, s)
+}
+
+with_rows <- function(found, rows) {
+  if (is.null(dim(found))) names(found) <- rows else rownames(found) <- rows
+  found
 }
 
 refuse_dots <- function(...) {
@@ -77,7 +84,7 @@ new_table <- function(object, newx) {
 predict_one <- function(object, live, x, type) {
   if (type == "class") return(predict_class(object, live, x))
   kind <- if (type == "link") "link" else if (classifies(object$family)) "probability" else "response"
-  found <- ask_plain("predict", live, x, kind)
+  found <- in_order(ask_plain("predict", live, x, kind), object)
   if (kind == "probability") {
     colnames(found) <- object$classes
     return(if (object$family == "binomial") found[, 2L] else found)
@@ -89,7 +96,7 @@ predict_one <- function(object, live, x, type) {
 }
 
 predict_class <- function(object, live, x) {
-  found <- ask_plain("predict", live, x, "probability")
+  found <- in_order(ask_plain("predict", live, x, "probability"), object)
   factor(object$classes[max.col(found, ties.method = "first")], levels = object$classes, ordered = object$family == "ordinal")
 }
 

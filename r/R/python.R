@@ -34,26 +34,35 @@ install_riata <- function(package = "riata", envname = "r-riata", ...) {
 # The module of inst/python, imported once.
 python <- function() {
   if (is.null(python_env$module)) {
-    where <- system.file("python", package = "riata")
-    python_env$module <- tryCatch(
-      reticulate::import_from_path("riata_bridge", path = where, convert = FALSE),
-      error = function(error) stop(no_python(conditionMessage(error)), call. = FALSE)
-    )
+    python_env$module <- tryCatch(imported(), error = function(error) stop(no_python(conditionMessage(error)), call. = FALSE))
   }
   python_env$module
 }
 
+# Python is started on its own first, as the error of an import would hide that of the start.
+imported <- function() {
+  started <- tried(reticulate::py_config())
+  if (inherits(started, "error")) stop(started)
+  reticulate::import("riata", convert = FALSE)
+  reticulate::import_from_path("riata_bridge", path = system.file("python", package = "riata"), convert = FALSE)
+}
+
+# The value, or the error. Where Python cannot be started, reticulate raises a second error when it cleans up after the first.
+tried <- function(value) tryCatch(tryCatch(value, error = identity), error = identity)
+
 no_python <- function(why) {
   first <- strsplit(trimws(why), "\n")[[1L]][1L]
+  where <- if (isTRUE(tried(reticulate::py_available()))) paste(" in", reticulate::py_config()$python) else ""
   paste0(
-    "Python with the package 'riata' is needed, and could not be loaded (", first, "). Either call install_riata(), or set ",
-    "RETICULATE_PYTHON to a Python that has it (Sys.setenv(RETICULATE_PYTHON = \"...\")), and restart R."
+    "Python with the package 'riata' is needed, and could not be loaded (", first, where, "). Either call install_riata(), ",
+    "or set the environment variable RETICULATE_PYTHON to a Python that has it; then restart R."
   )
 }
 
 # Call a function of the module. Its answer holds a value, the warnings, and the error if there was one.
 ask <- function(name, ...) {
-  answer <- do.call(python()[[name]], list(...))
+  arguments <- list(...) # first, as a model that cannot be loaded has an error of its own
+  answer <- do.call(python()[[name]], arguments)
   warnings <- as.character(unlist(part(answer, "warnings")))
   for (text in warnings) warning(in_r(text), call. = FALSE)
   error <- part(answer, "error")
@@ -77,7 +86,7 @@ in_r <- function(text) {
   words <- c(
     n_features_to_select = "nfeatures", sample_weight = "weights", feature_costs = "penalty.factor",
     feature_groups = "groups", hidden_dims = "hidden", random_state = "seed", val_size = "val.size", lambda_seq = "lambda",
-    max_false = "max.false", n_resamples = "nresamples", n_draws = "ndraws", n_fits = "nfits"
+    n_features = "nfeatures", X = "x", max_false = "max.false", n_resamples = "nresamples", n_draws = "ndraws", n_fits = "nfits"
   )
   for (word in names(words)) text <- gsub(paste0("\\b", word, "\\b"), words[[word]], text)
   text

@@ -100,7 +100,7 @@ riata.default <- function(x, y,
                           ties = c("breslow", "efron"), dist = c("weibull", "loglogistic", "lognormal"), strata = NULL,
                           id = NULL, preprocessing = "auto", missing = c("indicator", "mean", "error"), adaptive = "auto",
                           screening = "auto", val.size = 0.2, control = riata_control(), seed = NULL, trace = 0, ...) {
-  refuse_unknown(list(...), names(formals(riata.default))[-(1:2)])
+  refuse_unknown(list(...), setdiff(names(formals(riata.default)), c("x", "y", "...")))
   given <- setdiff(names(formals(riata.default)), c("x", "y", "..."))
   problem <- problem_of(x, y, mget(given))
   fitted <- fit_problem(problem, python_estimator(problem))
@@ -132,7 +132,7 @@ new_riata <- function(live, problem, call) {
   state <- new.env(parent = emptyenv())
   object <- structure(class = "riata", list(
     call = call, family = problem$family, nobs = problem$table$n, nvars = length(names), features = names,
-    classes = problem$target$levels, outputs = problem$target$outputs, M = problem$arguments$M,
+    classes = problem$target$levels, order = class_order(problem$target, about$classes), outputs = problem$target$outputs, M = problem$arguments$M,
     hidden = problem$arguments$hidden, tau = if (problem$family == "quantile") sort(problem$arguments$tau),
     refit = !identical(problem$arguments$refit, FALSE), seed = problem$seed, path = named_path(about$path),
     importance = stats::setNames(about$importance, names), interactions = about$interactions,
@@ -141,6 +141,19 @@ new_riata <- function(live, problem, call) {
   ))
   remember(object, live)
   at_point(object, ask_plain("point", live, as_texts(names)))
+}
+
+# Where the classes of R are among those of Python, which sorts text by itself.
+class_order <- function(target, classes) {
+  if (is.character(target$labels)) match(target$levels, classes) else seq_along(target$levels)
+}
+
+# Outputs of Python, one column each, in the order of R. Of two classes there is one, the log odds of the second.
+in_order <- function(found, object) {
+  order <- object$order
+  if (ncol(found) == length(order)) return(found[, order, drop = FALSE])
+  if (ncol(found) == 1L && identical(order, 2:1)) return(-found)
+  found
 }
 
 named_path <- function(path) {
@@ -162,9 +175,10 @@ coefficient_matrix <- function(object, point) {
   if (is.null(point$coefficients)) return(NULL)
   found <- t(point$coefficients)
   rownames(found) <- object$features
+  if (!is.null(point$intercept) && !survives(object$family)) found <- rbind("(Intercept)" = point$intercept, found)
+  found <- in_order(found, object)
   colnames(found) <- output_labels(object, ncol(found))
-  if (is.null(point$intercept) || survives(object$family)) return(found)
-  rbind("(Intercept)" = point$intercept, found)
+  found
 }
 
 output_labels <- function(object, n) {

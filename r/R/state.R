@@ -25,21 +25,16 @@ live_model <- function(object) {
 is_there <- function(live) !is.null(live) && inherits(live, "python.builtin.object") && !reticulate::py_is_null_xptr(live)
 
 from_bytes <- function(bytes) {
-  if (!riata_available()) {
+  tryCatch(python(), error = function(error) {
     stop(
-      "this object holds a trained network, which only Python can run. print(), summary(), selected(), importance(), ",
-      "coef() and plot() at the selected point work without. ", no_python_reason(), call. = FALSE
+      "this object holds a trained network, which only Python can run; print(), summary(), selected(), importance() and ",
+      "coef() of the selected point work without. ", conditionMessage(error), call. = FALSE
     )
-  }
+  })
   file <- tempfile(fileext = ".riata")
   on.exit(unlink(file))
   writeBin(bytes, file)
   ask_live("load", file)
-}
-
-no_python_reason <- function() {
-  found <- tryCatch(python(), error = conditionMessage)
-  if (is.character(found)) found else ""
 }
 
 # The model at a point of its path, refitted if the object is; the same point is made once.

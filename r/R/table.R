@@ -11,11 +11,15 @@ as_table <- function(x, what = "x") {
   } else {
     stop(not_a_table(x, what), call. = FALSE)
   }
+  table$rows <- row_labels(x)
   table$p <- if (is.data.frame(x)) length(x) else ncol(x)
   table$named <- !is.null(table$names)
   table$names <- column_names(table$names, table$p, what)
   table
 }
+
+# Names of rows that someone gave.
+row_labels <- function(x) if (is.data.frame(x) && .row_names_info(x) < 0L) NULL else rownames(x)
 
 not_a_table <- function(x, what) {
   held <- paste(class(x), collapse = "/")
