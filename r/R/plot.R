@@ -63,12 +63,20 @@ cv_data <- function(object) {
   data.frame(nfeatures = cv$nfeatures, score = cv$cvm, low = cv$cvm - cv$cvsd, high = cv$cvm + cv$cvsd)
 }
 
+# Room for numbers that stand upright beside the axis; returns the settings from before.
+room <- function() graphics::par(mar = c(4.1, 5.6, 2.1, 1.1), mgp = c(2.6, 0.7, 0))
+
+side_label <- function(text) graphics::title(ylab = text, line = 4)
+
 draw_path <- function(object, ...) {
+  old <- room()
+  on.exit(graphics::par(old))
   data <- path_data(object)
   range <- range(data$loss, if (!all(is.na(data$se))) c(data$loss - data$se, data$loss + data$se), finite = TRUE)
   graphics::plot(data$nfeatures, data$loss,
-    type = "n", xlab = "features", ylab = loss_label(object), ylim = range, las = 1, bty = "l", ...
+    type = "n", xlab = "features", ylab = "", ylim = range, las = 1, bty = "l", ...
   )
+  side_label(loss_label(object))
   bars <- is.finite(data$se) & data$se > 0
   graphics::segments(data$nfeatures, data$loss - data$se, y1 = data$loss + data$se, col = ifelse(bars, "#c9ced6", NA))
   graphics::lines(data$nfeatures, data$loss, col = ink[1L])
@@ -79,6 +87,8 @@ draw_path <- function(object, ...) {
 }
 
 draw_norms <- function(object, top, ...) {
+  old <- room()
+  on.exit(graphics::par(old))
   data <- norm_data(object)
   wide <- matrix(data$norm, ncol = object$nvars)
   lambdas <- unique(data$lambda)
@@ -87,10 +97,11 @@ draw_norms <- function(object, top, ...) {
   colours[named] <- ink[seq_along(named)]
   order <- order(object$features %in% named)
   graphics::matplot(lambdas, wide[, order, drop = FALSE],
-    type = "l", log = "x", lty = 1, col = colours[order], xlab = "lambda", ylab = "norm of linear weights", las = 1, bty = "l", ...
+    type = "l", log = "x", lty = 1, lwd = 1.5, col = colours[order], xlab = "lambda", ylab = "", las = 1, bty = "l", ...
   )
+  side_label("norm of linear weights")
   graphics::abline(v = object$lambda, lty = 2, col = grey)
-  graphics::legend("topright", named, col = ink, lty = 1, bty = "n", cex = 0.8)
+  graphics::legend("topright", named, col = ink, lty = 1, lwd = 1.5, bty = "n", cex = 0.8)
   invisible(data)
 }
 
@@ -107,11 +118,14 @@ draw_bars <- function(object, top, ...) {
 }
 
 draw_cv <- function(object, ...) {
+  old <- room()
+  on.exit(graphics::par(old))
   data <- cv_data(object)
   graphics::plot(data$nfeatures, data$score,
-    type = "n", ylim = range(data$low, data$high, finite = TRUE), xlab = "features, mean over folds", ylab = object$score,
+    type = "n", ylim = range(data$low, data$high, finite = TRUE), xlab = "features, mean over folds", ylab = "",
     las = 1, bty = "l", ...
   )
+  side_label(object$score)
   some_error <- data$high > data$low
   graphics::segments(data$nfeatures, data$low, y1 = data$high, col = ifelse(some_error, "#c9ced6", NA))
   graphics::lines(data$nfeatures, data$score, col = ink[1L])

@@ -105,8 +105,8 @@ predict_survival <- function(live, x, times, strata) {
   if (!is.null(strata)) more$strata <- as_texts(strata)
   if (!is.null(times)) more$at_times <- as_bytes(check_times(times))
   found <- do.call(ask_plain, c(list("survival", live, x), more))
-  colnames(found$survival) <- format(found$times, trim = TRUE, digits = 7L)
-  structure(found$survival, times = found$times)
+  colnames(found$survival) <- vapply(found$times, format, "", digits = 15L)
+  found$survival
 }
 
 check_times <- function(times) {

@@ -39,20 +39,14 @@ python <- function() {
   python_env$module
 }
 
-# Python is started on its own first, as the error of an import would hide that of the start.
 imported <- function() {
-  started <- tried(reticulate::py_config())
-  if (inherits(started, "error")) stop(started)
   reticulate::import("riata", convert = FALSE)
   reticulate::import_from_path("riata_bridge", path = system.file("python", package = "riata"), convert = FALSE)
 }
 
-# The value, or the error. Where Python cannot be started, reticulate raises a second error when it cleans up after the first.
-tried <- function(value) tryCatch(tryCatch(value, error = identity), error = identity)
-
 no_python <- function(why) {
   first <- strsplit(trimws(why), "\n")[[1L]][1L]
-  where <- if (isTRUE(tried(reticulate::py_available()))) paste(" in", reticulate::py_config()$python) else ""
+  where <- if (reticulate::py_available()) paste(" in", reticulate::py_config()$python) else ""
   paste0(
     "Python with the package 'riata' is needed, and could not be loaded (", first, where, "). Either call install_riata(), ",
     "or set the environment variable RETICULATE_PYTHON to a Python that has it; then restart R."
@@ -93,10 +87,16 @@ in_r <- function(text) {
 }
 
 # A value of Python that stays there.
-ask_live <- function(name, ...) reticulate::py_get_item(ask(name, ...), "found")
+ask_live <- function(name, ...) {
+  answer <- ask(name, ...) # before reticulate is called, which would start Python without our error
+  reticulate::py_get_item(answer, "found")
+}
 
 # A value of Python as one of R.
-ask_plain <- function(name, ...) unpacked(part(ask(name, ...), "found"))
+ask_plain <- function(name, ...) {
+  answer <- ask(name, ...)
+  unpacked(part(answer, "found"))
+}
 
 unpacked <- function(value) {
   if (!is.list(value)) return(value)
