@@ -19,12 +19,14 @@
 #' @return Values of riata, or with `inverse` of glmnet.
 #' @examplesIf riata::riata_available()
 #' x <- as.matrix(mtcars[, -1])
-#' exact <- riata_control(exact = TRUE)
-#' fit <- riata(x, mtcars$mpg, M = 0, lambda = from_glmnet(0.5, mtcars$mpg), refit = FALSE, val.size = 0,
-#'   control = exact, seed = 1)
+#' y <- mtcars$mpg
+#' fit <- riata(x, y,
+#'   M = 0, lambda = from_glmnet(0.5, y), refit = FALSE, val.size = 0, seed = 1,
+#'   control = riata_control(exact = TRUE)
+#' )
 #' coef(fit)
 #' if (requireNamespace("glmnet", quietly = TRUE)) {
-#'   coef(glmnet::glmnet(x, mtcars$mpg), s = 0.5, exact = TRUE, x = x, y = mtcars$mpg, thresh = 1e-12)
+#'   coef(glmnet::glmnet(x, y, lambda = 0.5, thresh = 1e-12))
 #' }
 #' @export
 from_glmnet <- function(lambda, y, family = "gaussian", weights = NULL, inverse = FALSE) {

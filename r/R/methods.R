@@ -8,8 +8,9 @@
 #' @return A matrix with a row for each feature, zero where it is out, and a column for each output. For several values of `s` a
 #'   column for each or, with several outputs, a list.
 #' @examplesIf riata::riata_available()
-#' lasso <- riata(mpg ~ ., mtcars, M = 0, val.size = 0, lambda = c(0.1, 0.5), refit = FALSE, seed = 1,
-#'   nfeatures = 4)
+#' lasso <- riata(mpg ~ ., mtcars,
+#'   M = 0, val.size = 0, lambda = c(0.1, 0.5), select = 0.5, refit = FALSE, seed = 1
+#' )
 #' coef(lasso, s = c(0.1, 0.5))
 #' @export
 coef.riata <- function(object, s = NULL, nfeatures = NULL, refit = NULL, ...) {

@@ -112,7 +112,7 @@ draw_bars <- function(object, top, ...) {
   on.exit(graphics::par(old))
   graphics::barplot(shown$importance,
     names.arg = shown$feature, horiz = TRUE, las = 1, border = NA, col = ifelse(shown$selected, ink[1L], "#d5d9df"),
-    xlab = "lambda at which the feature leaves", ...
+    xlim = c(0, max(pretty(c(0, shown$importance)))), xlab = "lambda at which the feature leaves", ...
   )
   invisible(data)
 }

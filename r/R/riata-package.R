@@ -8,8 +8,9 @@
 #'
 #' @references Lemhadri, Ruan, Abraham and Tibshirani (2021). LassoNet: A neural network with feature sparsity. *Journal of
 #'   Machine Learning Research* 22, 1-29.
+#' @name riata-package
 #' @keywords internal
-"_PACKAGE"
+NULL
 
 # Python's part is imported when a function needs it for the first time: see python().
 python_env <- new.env(parent = emptyenv())

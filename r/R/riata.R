@@ -121,14 +121,16 @@ fit_problem <- function(problem, estimator, groups = NULL) {
 
 fit_sparse <- function(estimator, data, groups) {
   tryCatch(ask_live("fit", estimator, data$x, data$y, data$weights, groups), riata_error = function(error) {
-    if (!grepl("parse", conditionMessage(error))) stop(error)
-    stop("the installed version of the Python package takes no sparse matrices here: use as.matrix(x)", call. = FALSE)
+    text <- conditionMessage(error)
+    if (!grepl("sparse", text, ignore.case = TRUE)) stop(error)
+    text <- sub("[ .]*Use '\\.toarray\\(\\)'.*", "", text)
+    stop("x is sparse, which cannot be used here: use as.matrix(x). Python says: ", text, call. = FALSE)
   })
 }
 
 new_riata <- function(live, problem, call) {
   names <- problem$table$names
-  about <- ask_plain("described", live, as_texts(names))
+  about <- ask_plain("described", live)
   state <- new.env(parent = emptyenv())
   object <- structure(class = "riata", list(
     call = call, family = problem$family, nobs = problem$table$n, nvars = length(names), features = names,

@@ -115,7 +115,7 @@ positions <- function(columns, names, what) {
 python_table <- function(table) {
   if (!is.null(table$sparse)) {
     slots <- table$sparse
-    return(ask_live("sparse_table", as.list(dim(slots)), as_bytes(slots@x), as_codes(slots@i), as_codes(slots@p)))
+    return(ask_live("sparse_table", as_texts(table$names), table$n, as_bytes(slots@x), as_codes(slots@i), as_codes(slots@p)))
   }
   blocks <- if (is.null(table$columns)) matrix_blocks(table$matrix) else column_blocks(table$columns, table$n)
   ask_live("table", as_texts(table$names), table$n, blocks)

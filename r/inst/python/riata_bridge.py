@@ -105,10 +105,10 @@ def _levels(kind: str, data: Any, levels: list[str], text: bool) -> Any:
 
 
 @live
-def sparse_table(shape: list[int], data: Any, rows: Any, starts: Any) -> sparse.csc_matrix:
-    """Return a sparse matrix from the slots of a dgCMatrix."""
+def sparse_table(names: list[str], n_rows: int, data: Any, rows: Any, starts: Any) -> pd.DataFrame:
+    """Return a data frame of sparse columns from the slots of a dgCMatrix."""
     parts = np.frombuffer(data, "<f8"), np.frombuffer(rows, "<i4"), np.frombuffer(starts, "<i4")
-    return sparse.csc_matrix(parts, shape=tuple(shape))
+    return pd.DataFrame.sparse.from_spmatrix(sparse.csc_matrix(parts, shape=(n_rows, len(names))), columns=names)
 
 
 @live
@@ -212,8 +212,7 @@ def _intercept(model: Any, names: list[str]) -> np.ndarray | None:
     if getattr(model, "M_", model.M) or np.isnan(model.coef_).any():
         return None
     origin = pd.DataFrame(np.zeros((1, len(names))), columns=names)
-    known = hasattr(model, "feature_names_in_")
-    return np.atleast_1d(_link(model, origin if known else sparse.csc_matrix(origin.to_numpy()))[0])
+    return np.atleast_1d(_link(model, origin)[0])
 
 
 def _link(model: Any, X: Any) -> np.ndarray:
@@ -226,12 +225,12 @@ def _link(model: Any, X: Any) -> np.ndarray:
 
 
 @plain
-def described(model: Any, names: list[str]) -> dict[str, Any]:
+def described(model: Any) -> dict[str, Any]:
     """Describe what does not depend on the point."""
     found: dict[str, Any] = {
         "path": model.path_.to_frame(),
         "importance": model.feature_importances_,
-        "interactions": _named(model.interactions_, names),
+        "interactions": model.interactions_,
         "screening": model.screening_,
         "estimator": type(model).__name__,
         "score_name": model.score_name,
@@ -239,15 +238,6 @@ def described(model: Any, names: list[str]) -> dict[str, Any]:
     }
     if hasattr(model, "classes_"):
         found["classes"] = np.array([str(each) for each in model.classes_], dtype=object)
-    return found
-
-
-def _named(interactions: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Return the table with names of columns where the model knows positions only."""
-    found = interactions.copy()
-    for column in ("feature_1", "feature_2", "feature_3"):
-        known = [names[each] if isinstance(each, int | np.integer) else each for each in found[column]]
-        found[column] = np.array(known, dtype=object)
     return found
 
 
