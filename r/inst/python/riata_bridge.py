@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import riata
-from riata import losses
 from scipy import sparse
 from sklearn.model_selection import PredefinedSplit
+
+import riata
+from riata import losses
 
 
 def _answer(function: Callable[..., Any], convert: Callable[[Any], Any]) -> Callable[..., dict[str, Any]]:
