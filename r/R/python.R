@@ -26,7 +26,7 @@ riata_available <- function() !inherits(try(python(), silent = TRUE), "try-error
 #' @export
 install_riata <- function(package = "riata", envname = "r-riata", ...) {
   reticulate::virtualenv_create(envname, ...)
-  reticulate::virtualenv_install(envname, package)
+  reticulate::virtualenv_install(envname, if (file.exists(package)) normalizePath(package) else package)
   message("Installed. Restart R, so that it starts with this Python.")
   invisible(envname)
 }
@@ -40,8 +40,10 @@ python <- function() {
 }
 
 imported <- function() {
+  where <- system.file("python", package = "riata")
   reticulate::import("riata", convert = FALSE)
-  reticulate::import_from_path("riata_bridge", path = system.file("python", package = "riata"), convert = FALSE)
+  reticulate::import_from_path("riata_torch", path = where, convert = FALSE)
+  reticulate::import_from_path("riata_bridge", path = where, convert = FALSE)
 }
 
 no_python <- function(why) {
