@@ -1,12 +1,12 @@
 #' The lambda of riata that belongs to one of glmnet
 #'
-#' With `M = 0` both solve the lasso, with another scale of \eqn{\lambda}. β belongs to standardised columns, sd has 1/n:
+#' With `M = 0` both solve the lasso, with another scale of \eqn{\lambda}. \eqn{\beta} belongs to standardised columns, sd has 1/n:
 #'
 #' | family | glmnet minimises | riata minimises | \eqn{\lambda} of riata |
 #' |---|---|---|---|
-#' | `gaussian` | RSS / 2n + \eqn{\lambda} sum \|β\| | RSS / (n sd(y)^2) + \eqn{\lambda} sum \|β\| / sd(y) | 2 \eqn{\lambda} / sd(y) |
-#' | `binomial`, `multinomial` (grouped), `cox` | -log-likelihood / n + \eqn{\lambda} sum \|β\| | the same | \eqn{\lambda} |
-#' | `poisson` | -log-likelihood / n + \eqn{\lambda} sum \|β\| | deviance / (n mean(y)) + \eqn{\lambda} sum \|β\| | 2 \eqn{\lambda} / mean(y) |
+#' | `gaussian` | RSS / 2n + \eqn{\lambda} sum \eqn{|\beta|} | RSS / (n sd(y)^2) + \eqn{\lambda} sum \eqn{|\beta|} / sd(y) | 2 \eqn{\lambda} / sd(y) |
+#' | `binomial`, `multinomial` (grouped), `cox` | -log-likelihood / n + \eqn{\lambda} sum \eqn{|\beta|} | the same | \eqn{\lambda} |
+#' | `poisson` | -log-likelihood / n + \eqn{\lambda} sum \eqn{|\beta|} | deviance / (n mean(y)) + \eqn{\lambda} sum \eqn{|\beta|} | 2 \eqn{\lambda} / mean(y) |
 #'
 #' For coefficients of 'glmnet' also set `refit = FALSE`, `val.size = 0` and `control = riata_control(exact = TRUE)`.
 #' `penalty.factor` is not rescaled in riata.

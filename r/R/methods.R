@@ -97,7 +97,8 @@ new_samples <- function(object, newx, newy) {
   live_model(object)
   table <- new_table(object, newx)
   if (is.null(newy)) newy <- new_target(object, newx)
-  target <- as_target(relevelled(object, newy), object$family, table$n)
+  check_length(newy, table$n)
+  target <- if (classifies(object$family)) known_classes(object, newy) else as_target(newy, object$family, table$n)
   list(x = python_table(table), y = python_target(target))
 }
 
@@ -109,14 +110,14 @@ new_target <- function(object, newx) {
   eval(left, newx, environment(object$formula$terms))
 }
 
-# Classes in the order of the fit, so that the labels in Python are the same.
-relevelled <- function(object, y) {
-  if (!classifies(object$family)) return(y)
-  unknown <- setdiff(as.character(y), object$classes)
-  if (length(stats::na.omit(unknown))) {
-    stop("the new target holds ", some(unknown), ", which the fit does not know", call. = FALSE)
+# Classes of new samples, some of which may not occur.
+known_classes <- function(object, y) {
+  check_known(y)
+  codes <- match(as.character(y), object$classes)
+  if (anyNA(codes)) {
+    stop("the new target holds ", some(unique(as.character(y)[is.na(codes)])), ", which the fit does not know", call. = FALSE)
   }
-  y
+  list(kind = "classes", codes = codes - 1L, labels = object$labels)
 }
 
 #' Interactions
@@ -213,7 +214,7 @@ print.riata <- function(x, ...) {
   invisible(x)
 }
 
-cat_call <- function(x) cat("Call: ", paste(deparse(x$call, width.cutoff = 80L), collapse = "\n      "), "\n\n", sep = "")
+cat_call <- function(x) cat("Call: ", paste(deparse(x$call, width.cutoff = 60L), collapse = "\n      "), "\n\n", sep = "")
 
 print_names <- function(names) {
   if (length(names)) cat(strwrap(some(names, 40L), indent = 2L, exdent = 2L), sep = "\n") else cat("  none\n")

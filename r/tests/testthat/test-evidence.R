@@ -30,7 +30,10 @@ test_that("importances and effects are those of new samples", {
   expect_true(all(found$importance[!found$feature %in% selected(fit)] == 0))
   expect_equal(importance(fit, iris[new, 1:4], iris$Species[new], seed = 1), found)
   expect_setequal(effects(fit, iris[new, ])$feature, selected(fit))
+  two <- iris[new[1:30], ] # without the third class
+  expect_silent(importance(fit, two, seed = 1))
   expect_error(importance(fit, iris[new, 1:4]), "give newy")
+  expect_error(importance(fit, iris[new, ], "rose"), "y has 1 values and x has 50 rows")
   expect_error(importance(fit, iris[new, ], rep("rose", 50)), "rose, which the fit does not know")
 })
 
