@@ -31,7 +31,9 @@ impute.default <- function(x, nfeatures = NULL, hidden = c(256, 256), control = 
   numeric <- numeric_columns(x)
   table <- as_table(numeric_part(x, numeric))
   seed <- seed_of(seed)
-  parameters <- list(hidden_dims = shape_of(hidden), keep_empty_features = TRUE, verbose = as.integer(trace), random_state = seed)
+  parameters <- list(
+    hidden_dims = shape_of(hidden), keep_empty_features = TRUE, verbose = as.integer(trace), random_state = seed
+  )
   if (!is.null(nfeatures)) parameters$n_features_to_select <- whole_number(nfeatures, "nfeatures")
   estimator <- ask_live("estimator", "LassoNetImputer", parameters, NULL, NULL, python_control(control))
   data <- python_table(table)
@@ -91,6 +93,9 @@ selected.riata_impute <- function(object, ...) object$selected
 #' @export
 print.riata_impute <- function(x, ...) {
   cat_call(x)
-  cat(x$nmissing, " entries filled in ", x$nobs, " rows and ", x$nvars, " columns, from ", length(x$selected), " columns\n", sep = "")
+  cat(
+    x$nmissing, " entries filled in ", x$nobs, " rows and ", x$nvars, " columns, from ", length(x$selected), " columns\n",
+    sep = ""
+  )
   invisible(x)
 }

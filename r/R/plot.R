@@ -161,7 +161,8 @@ draw_evidence <- function(features, column, threshold, label, top, ...) {
   old <- graphics::par(mar = c(4.1, min(14, 1 + 0.55 * max(nchar(data$feature))), 1.1, 1.1))
   on.exit(graphics::par(old))
   graphics::barplot(shown[[column]],
-    names.arg = shown$feature, horiz = TRUE, las = 1, border = NA, col = ifelse(shown$selected, ink[1L], "#d5d9df"), xlab = label, ...
+    names.arg = shown$feature, horiz = TRUE, las = 1, border = NA, col = ifelse(shown$selected, ink[1L], "#d5d9df"),
+    xlab = label, ...
   )
   if (is.finite(threshold)) graphics::abline(v = threshold, lty = 2, col = grey)
   invisible(data)

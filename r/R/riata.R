@@ -134,8 +134,9 @@ new_riata <- function(live, problem, call) {
   state <- new.env(parent = emptyenv())
   object <- structure(class = "riata", list(
     call = call, family = problem$family, nobs = problem$table$n, nvars = length(names), features = names,
-    classes = problem$target$levels, labels = problem$target$labels, order = class_order(problem$target, about$classes), outputs = problem$target$outputs, M = problem$arguments$M,
-    hidden = problem$arguments$hidden, tau = if (problem$family == "quantile") sort(problem$arguments$tau),
+    classes = problem$target$levels, labels = problem$target$labels, order = class_order(problem$target, about$classes),
+    outputs = problem$target$outputs, M = problem$arguments$M, hidden = problem$arguments$hidden,
+    tau = if (problem$family == "quantile") sort(problem$arguments$tau),
     refit = !identical(problem$arguments$refit, FALSE), seed = problem$seed, path = named_path(about$path),
     importance = stats::setNames(about$importance, names), interactions = about$interactions,
     screening = about$screening, score_name = about$score_name, version = about$version,

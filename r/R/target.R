@@ -93,7 +93,7 @@ as_times <- function(y, family, strata, id) {
   } else if (type %in% c("interval", "left") && family == "aft") {
     found <- bounds(columns, type)
   } else {
-    stop("family = \"", family, "\" takes no times of type \"", type, "\"", ": intervals are for family = \"aft\"", call. = FALSE)
+    stop("family = \"", family, "\" takes no times of type \"", type, "\": intervals are for family = \"aft\"", call. = FALSE)
   }
   if (family == "aft" && !is.null(strata)) stop("strata are for family = \"cox\"", call. = FALSE)
   for (name in c("strata", "id")) {
@@ -128,7 +128,9 @@ surv_of <- function(y) {
     stop("y must be survival times, as survival::Surv(time, event), or a matrix with columns time and status", call. = FALSE)
   }
   status <- y[, "status"]
-  if (!all(status %in% c(0, 1))) stop("the column status of y must hold 1 for an event and 0 for a censored time", call. = FALSE)
+  if (!all(status %in% c(0, 1))) {
+    stop("the column status of y must hold 1 for an event and 0 for a censored time", call. = FALSE)
+  }
   structure(cbind(time = y[, "time"], status = status), type = "right", class = "Surv")
 }
 

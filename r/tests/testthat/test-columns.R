@@ -1,7 +1,8 @@
 towns <- function(n = 300) {
   set.seed(4)
   table <- data.frame(
-    area = rnorm(n), noise = rnorm(n), town = factor(sample(c("Cork", "Bergen", "Delft"), n, TRUE), levels = c("Cork", "Oslo", "Bergen", "Delft"))
+    area = rnorm(n), noise = rnorm(n),
+    town = factor(sample(c("Cork", "Bergen", "Delft"), n, TRUE), levels = c("Cork", "Oslo", "Bergen", "Delft"))
   )
   table$price <- table$area + 2 * (table$town == "Cork") + 0.2 * rnorm(n)
   table
@@ -66,17 +67,17 @@ test_that("missing numbers are kept, or refused where that is asked for", {
 test_that("weights, subset and variables of the data frame work in a formula", {
   needs_python()
   cars <- transform(mtcars, heavy = rep(1:2, 16))
-  fit <- riata(mpg ~ log(hp) + wt, cars, weights = heavy, subset = cyl > 4, hidden = 5, nfeatures = 2, seed = 1, control = quick())
+  fit <- riata(mpg ~ log(hp) + wt, cars,
+    weights = heavy, subset = cyl > 4, hidden = 5, nfeatures = 2, seed = 1, control = quick()
+  )
   expect_identical(fit$nobs, sum(mtcars$cyl > 4))
   expect_identical(fit$features, c("log(hp)", "wt"))
-  x <- data.frame(`log(hp)` = log(cars$hp), wt = cars$wt, check.names = FALSE)[cars$cyl > 4, ]
-  plain <- riata(x, cars$mpg[cars$cyl > 4],
+  x <- data.frame(`log(hp)` = log(cars$hp), wt = cars$wt, check.names = FALSE)
+  plain <- riata(x[cars$cyl > 4, ], cars$mpg[cars$cyl > 4],
     weights = cars$heavy[cars$cyl > 4], hidden = 5, nfeatures = 2, seed = 1, control = quick()
   )
   expect_identical(fit$path, plain$path)
-  expect_equal(predict(fit, cars[1:3, ]), predict(plain, data.frame(`log(hp)` = log(cars$hp), wt = cars$wt, check.names = FALSE)[1:3, ]),
-    ignore_attr = TRUE
-  )
+  expect_equal(predict(fit, cars[1:3, ]), predict(plain, x[1:3, ]), ignore_attr = TRUE)
 })
 
 test_that("names with blanks can be used", {
