@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser-test lint bench docs reproduce r-packages r-check clean
+.PHONY: help demo test browser-test lint bench docs reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,7 @@ reproduce: .venv/.experiments  ## the paper's tables and figures: hours; make re
 
 # R and its packages are those of Debian, where they may be installed; others have to be there already.
 R_PACKAGES := reticulate testthat survival glmnet knitr rmarkdown ggplot2 generics matrix tibble
+.PHONY: r-packages r-check
 r-packages:
 	@command -v R >/dev/null && Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' \
 	  $(subst matrix,Matrix,$(R_PACKAGES)) >/dev/null 2>&1 || \
