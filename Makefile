@@ -101,6 +101,22 @@ docs: .venv/.docs  ## the documentation, in build/docs; warnings are errors
 reproduce: .venv/.experiments  ## the paper's tables and figures: hours; make reproduce QUICK=1 takes minutes
 	$(BIN)/python -m experiments all $(if $(QUICK),--quick --jobs 2) $(EXPERIMENTS)
 
+# R and its packages are those of Debian, where they may be installed; others have to be there already.
+R_PACKAGES := reticulate testthat survival glmnet knitr rmarkdown ggplot2 generics matrix tibble
+.PHONY: r-packages r-check
+r-packages:
+	@command -v R >/dev/null && Rscript -e 'for (p in commandArgs(TRUE)) loadNamespace(p)' \
+	  $(subst matrix,Matrix,$(R_PACKAGES)) >/dev/null 2>&1 || \
+	  apt-get install -y --no-install-recommends r-base-core pandoc $(addprefix r-cran-,$(R_PACKAGES)) || \
+	  { echo "r-check needs R, pandoc and the R packages $(R_PACKAGES)"; exit 1; }
+
+r-check: .venv/.installed r-packages  ## build and check the R package in r/ against this checkout; minutes; result in build/r
+	rm -rf build/r && mkdir -p build/r
+	cd build/r && export RETICULATE_PYTHON=$(abspath $(BIN))/python PYTHONPATH=$(CURDIR)/src OMP_NUM_THREADS=1 \
+	  NOT_CRAN=true _R_CHECK_CRAN_INCOMING_=false _R_CHECK_SYSTEM_CLOCK_=false && \
+	  R CMD build $(CURDIR)/r && R CMD check --as-cran --no-manual riata_*.tar.gz
+	@! grep -E 'WARNING|ERROR' build/r/riata.Rcheck/00check.log
+
 clean:  ## remove the environment, caches and what make wrote
 	rm -rf docs/api docs/auto_examples docs/project
 	rm -rf .venv .venv-oldest build dist demo benchmarks/results .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,4 @@
+library(testthat)
+library(riata)
+
+test_check("riata")
