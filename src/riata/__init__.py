@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from riata.jobs import ReplicaError
     from riata.path.points import Path, Point
     from riata.prox import hier_prox
+    from riata.ranks import RankError
     from riata.report import Report
     from riata.storage import ModelFileError
 
@@ -50,6 +51,7 @@ __all__ = [
     "ModelFileError",
     "Path",
     "Point",
+    "RankError",
     "ReplicaError",
     "Report",
     "StabilitySelector",
@@ -72,6 +74,7 @@ _MODULES = {
     "ModelFileError": "storage",
     "Path": "path.points",
     "Point": "path.points",
+    "RankError": "ranks",
     "ReplicaError": "jobs",
     "Report": "report",
     "hier_prox": "prox",

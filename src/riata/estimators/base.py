@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
+from riata.estimators import sharing
 from riata.estimators.fitting import Checked, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
@@ -27,8 +28,9 @@ from riata.preprocess import interactions
 from riata.preprocess.categories import Categories
 from riata.preprocess.marginal import effective
 from riata.preprocess.prepare import ColumnOptions
-from riata.preprocess.redundancy import alternatives
+from riata.preprocess.redundancy import alternatives, stride
 from riata.preprocess.samples import Samples, merged
+from riata.ranks import Ranks, SharedRows
 
 __all__ = ["BaseLassoNet"]
 
@@ -61,7 +63,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
         settings = self._settings()
         with self._all_or_nothing():
-            checked = self._check(X, y, sample_weight, X_val, y_val)
+            checked = self._check(X, y, sample_weight, X_val, y_val, settings.ranks)
             prepared = prepare(checked, settings)
             del checked  # once prepared, the samples would only hold memory
             solved = solve(prepared, settings)
@@ -95,14 +97,12 @@ class BaseLassoNet(ColumnSelector, PathModel):
             device=training.torch_device(),
             until=self.n_features_to_select or 0,
             verbose=bool(self.verbose),
+            ranks=training.ranks(),
         )
 
-    def _check(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Checked:
+    def _check(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, ranks: Ranks | None = None) -> Checked:
         """Check all data, leave out samples of weight zero, and hold some out to validate on."""
-        self._categories = self._learn_categories(X, sample_weight)
-        X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
-        self._check_number()
-        weights = check.sample_weight(sample_weight, len(X))
+        X, y, weights = self._arrays(X, y, sample_weight, X_val, ranks)
         used = weights > 0
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
@@ -115,11 +115,22 @@ class BaseLassoNet(ColumnSelector, PathModel):
         seeds = [int(s) for s in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)]
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
+        if ranks is not None:
+            seeds = ranks.of_first(seeds)
         if X_val is not None:
-            samples = self._with_validation(X, encoded, weights, X_val, y_val, target)
+            samples = self._with_validation(X, encoded, weights, X_val, y_val, target, ranks)
         else:
             samples = _split(X, encoded, weights, self.val_size, target, seeds[0])
         return Checked(samples, target, self._categories, costs, ids, (seeds[1], seeds[2]))
+
+    def _arrays(self, X: Any, y: Any, sample_weight: Any, X_val: Any, ranks: Ranks | None) -> tuple[Any, Any, Floats]:
+        """Check X, y and weights; return them as arrays, X as rows that are shared where ranks hold them."""
+        if ranks is not None:
+            return sharing.joint(self, X, y, sample_weight, X_val, ranks)
+        self._categories = self._learn_categories(X, sample_weight)
+        X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
+        self._check_number()
+        return X, y, check.sample_weight(sample_weight, len(X))
 
     def _learn_categories(self, X: Any, sample_weight: Any) -> Categories | None:
         """Return the columns that hold categories, and their levels."""
@@ -135,12 +146,28 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return checked
 
     def _with_validation(
-        self, X: Any, encoded: Floats, weights: Floats, X_val: Any, y_val: Any, target: Target
+        self,
+        X: Any,
+        encoded: Floats,
+        weights: Floats,
+        X_val: Any,
+        y_val: Any,
+        target: Target,
+        ranks: Ranks | None,
     ) -> Samples:
-        X_val, y_val = self._validated(X_val, y_val, reset=False)
+        if ranks is None:
+            X_val, y_val = self._validated(X_val, y_val, reset=False)
+            stacked = np.vstack([X, X_val])
+        else:
+            X_val, y_val = sharing.joint_validation(self, X_val, y_val, ranks)
+            stacked = X.above(X_val)
         held_out = target.encode(y_val)
-        stacked = np.vstack([X, X_val]), np.vstack([encoded, held_out])
-        return Samples(*stacked, np.append(weights, target.weighted(held_out, np.ones(len(X_val)))), len(X))
+        return Samples(
+            stacked,
+            np.vstack([encoded, held_out]),
+            np.append(weights, target.weighted(held_out, np.ones(len(X_val)))),
+            len(X),
+        )
 
     def _select(self, solved: Solved) -> Point:
         """Apply the selection rule."""
@@ -191,7 +218,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
             )
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
         problem, learnt = solved.refit.solver.problem, solved.preprocessing
-        inputs = problem.X[: problem.n_fit].cpu().numpy()
+        inputs = problem.every(stride(problem.n_fit_of_all))
         return alternatives(inputs, learnt.expansion, learnt.scaling.scale, self.selected_, names)
 
     @property
@@ -256,7 +283,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
 def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int) -> Samples:
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
-        return merged(X, encoded, weights)
+        return Samples(X, encoded, weights, len(X)) if isinstance(X, SharedRows) else merged(X, encoded, weights)
     strata, subjects = target.strata(encoded), target.subjects(encoded)
     where = np.arange(len(X))
     if subjects is not None:  # a subject has the highest label of its samples

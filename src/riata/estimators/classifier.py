@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,8 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     _: KW_ONLY
     loss: Any = None
     class_weight: Any = None
+
+    _distributes: ClassVar[bool] = True
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_classes(y, weights, self.loss, self.class_weight)

@@ -110,7 +110,7 @@ class Refit:
         problem, all_weights = self.solver.problem, self.all_weights
         assert all_weights is not None
         X, share = problem.X, all_weights[0]
-        deviation = (share @ (X - share @ X).square()).sqrt()
+        deviation = problem.total(share @ (X - problem.total(share @ X)).square()).sqrt()
         return self._narrow(replace(problem, weights=all_weights, val_weights=None, noise=_NOISE * deviation), point)
 
     def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:

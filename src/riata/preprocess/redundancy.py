@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from riata.preprocess.expansion import Expansion
 
-__all__ = ["alternatives", "contributions"]
+__all__ = ["alternatives", "contributions", "stride"]
 
 Floats = NDArray[np.float64]
 _SAMPLES = 20_000  # that are enough for a regression
@@ -17,6 +17,11 @@ _NONLINEAR = 0.03  # weight of the share of variance that bins of a feature expl
 _MOST = 5  # alternatives of one feature
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.25  # r² under which two columns are not similar: that of a correlation of a half
+
+
+def stride(n_samples: int) -> int:
+    """Return every how many samples there are enough for a regression."""
+    return max(1, n_samples // _SAMPLES)
 
 
 def alternatives(
@@ -30,7 +35,7 @@ def alternatives(
     Parameters
     ----------
     inputs : array of shape (n_samples, n_columns)
-        The inputs of the network.
+        The inputs of the network, of samples at a ``stride``.
     embedding, scale
         How features became inputs. Those of a number add up to it; those of categories are predicted one by one.
     selected : bool array of shape (n_features,)
@@ -38,7 +43,7 @@ def alternatives(
     names : array of shape (n_features,)
         What to call them.
     """
-    Z = inputs[:: max(1, len(inputs) // _SAMPLES)].astype(np.float64)
+    Z = inputs.astype(np.float64)
     Z = Z - Z.mean(axis=0)
     columns = _columns(embedding)
     chosen = np.flatnonzero(selected)
@@ -76,12 +81,13 @@ def contributions(
     |r_j| |β_j| + 0.03 b_j: r_j is the correlation of feature j with the target, β_j its coefficient in a ridge regression on
     all standardised features, and b_j (``nonlinear``) the share of the target's variance that its bins explain. A copy of
     another feature has a correlation but no coefficient; noise has neither. Norms are taken over outputs and levels, and
-    ``weights`` sum to the number of samples they stand for.
+    ``weights`` sum to the number of samples they stand for. ``inputs`` are those of samples at a ``stride``, target and
+    weights of all.
     """
-    every = max(1, len(inputs) // _SAMPLES)
+    every = stride(len(target))
     n = weights[::every].sum()
     share = weights[::every] / n
-    values, source = _all_values(inputs[::every].astype(np.float64), embedding, scale)
+    values, source = _all_values(inputs.astype(np.float64), embedding, scale)
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
     Z, Y = (_centred(table, share) for table in (values, target[::every] / np.where(extent > 0, extent, 1)))
     total = np.square(Y).sum()

@@ -142,7 +142,7 @@ class Solver:
         large tables are copied.
         """
         X = self.problem.X
-        costs_much = X.device.type == "cuda" or X.numel() > 2**24
+        costs_much = X.device.type == "cuda" or X.numel() // X.shape[-2] * int(self.problem.counts[:, 1].sum()) > 2**24
         if len(features) < (0.75 if costs_much else 0.95) * len(known):
             return False
         return bool(torch.isin(features, known, assume_unique=True).all())
@@ -166,7 +166,7 @@ class Solver:
         size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
         for block in (slice(start, start + size) for start in range(0, d, size)):
             groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
-            gradient = X[..., block].mT @ product_gradient  # (R, size, o + K)
+            gradient = problem.total(X[..., block].mT @ product_gradient)  # (R, size, o + K)
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]

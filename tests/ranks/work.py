@@ -1,0 +1,211 @@
+"""What the ranks of the tests do, and what one process does on all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.datasets import make_classification, make_regression
+
+from riata import LassoNetClassifier, LassoNetRegressor, Training
+from riata.losses import SquaredError
+from riata.network.stacked import Network, Weights
+from riata.prox import Groups
+from riata.ranks import SharedRows, join
+from riata.solver.descent import Descent
+from riata.solver.problem import Problem
+
+FULL = {"batch_size": None, "dtype": "float64", "path_multiplier": 1.1, "device": "cpu"}
+
+
+def numbers() -> dict[str, Any]:
+    """A regression with a category, gaps and a nonlinear column."""
+    X, y = make_regression(300, 8, n_informative=3, noise=5, random_state=0)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame["town"] = rng.choice(["Oslo", "Rome", "Bern"], 300, p=[0.6, 0.3, 0.1])
+    y = y + 30 * (frame["town"] == "Rome").to_numpy() + 20 * frame["g"].abs().to_numpy()
+    frame.loc[rng.random(300) < 0.1, "h"] = np.nan
+    return {"X": frame, "y": y}
+
+
+def classes() -> dict[str, Any]:
+    """Three classes under names, and weights, some of them zero."""
+    X, y = make_classification(240, 10, n_informative=4, n_classes=3, random_state=1)
+    weights = np.random.default_rng(1).integers(0, 3, 240).astype(float)
+    return {"X": X, "y": np.array(["low", "middle", "high"])[y], "sample_weight": weights}
+
+
+def held_out() -> dict[str, Any]:
+    """Samples to validate on that are given."""
+    X, y = make_regression(260, 6, n_informative=3, noise=5, random_state=2)
+    return {"X": X[:200], "y": y[:200], "X_val": X[200:], "y_val": y[200:]}
+
+
+CASES: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
+    # name: estimator, data, parameters, training
+    "numbers": (LassoNetRegressor, numbers, {}, {}),
+    "classes": (LassoNetClassifier, classes, {"class_weight": "balanced", "select": "best"}, {}),
+    "given validation": (LassoNetRegressor, held_out, {}, {}),
+    "without validation": (LassoNetRegressor, numbers, {"val_size": 0.0, "n_features_to_select": 3}, {}),
+    # Solved far enough for features to return: their gradients are sums over ranks.
+    "lasso of groups": (
+        LassoNetRegressor,
+        held_out,
+        {"M": 0.0, "feature_groups": [0, 0, 1, 2, 3, 3]},
+        {"n_iters": 500, "patience": None, "tol": 1e-7},
+    ),
+    "lasso": (LassoNetRegressor, held_out, {"M": 0.0}, {"n_iters": 500, "patience": None, "tol": 1e-7}),
+    # One batch of all samples: the updates of mini-batches, in the order of which nothing depends.
+    "one batch": (
+        LassoNetRegressor,
+        held_out,
+        {"lambda_seq": (0.01, 0.1, 1.0)},
+        {"batch_size": 1000, "n_iters": (50, 5)},
+    ),
+}
+
+
+def part(rank: int, data: dict[str, Any], share: float) -> dict[str, Any]:
+    """Return the rows of a rank: the first ``share`` of them, or the rest."""
+    cut = {name: round(share * len(value)) for name, value in data.items()}
+    return {name: value[: cut[name]] if rank == 0 else value[cut[name] :] for name, value in data.items()}
+
+
+def model_of(case: str, **training: Any) -> Any:
+    estimator, _, parameters, given = CASES[case]
+    return estimator(hidden_dims=(6,), random_state=0, training=Training(**FULL | given | training), **parameters)
+
+
+def fit(rank: int, case: str, share: float) -> dict[str, Any]:
+    """Fit with a rank's own rows; return what the path is, and how many rows the rank held."""
+    data = CASES[case][1]()
+    model = model_of(case, distributed=True)
+    model.fit(**part(rank, data, share))
+    return described(model)
+
+
+def described(model: Any) -> dict[str, Any]:
+    path = model.path_
+    return {
+        "n_rows": len(model._solved.refit.solver.problem.X),
+        "lambdas": path.lambdas,
+        "selected": path.selected,
+        "loss": np.array([point.loss for point in path]),
+        "val_losses": [point.val_losses for point in path],
+        "weights": [np.concatenate([p.weights.skip.ravel(), p.weights.first.ravel(), p.weights.upper]) for p in path],
+        "point": (model.lambda_, model.n_selected_),
+        "at": np.concatenate([part.ravel() for part in vars(model.at(n_features=2).point_.weights).values()]),
+        "importances": model.feature_importances_,
+        "alternatives": model.alternatives_,
+        "categories": repr(model._categories and {j: c.codes for j, c in model._categories.columns.items()}),
+    }
+
+
+def in_batches(rank: int) -> dict[str, Any]:
+    """Fit with mini-batches, more rows on one rank than on the other."""
+    X, y = make_regression(1000, 8, n_informative=3, noise=5, random_state=0)
+    training = Training(batch_size=128, distributed=True, device="cpu", path_multiplier=1.2, dropout=0.1)
+    model = LassoNetRegressor((8,), random_state=0, training=training, refit=False)
+    return described(model.fit(**part(rank, {"X": X, "y": y}, 0.7)))
+
+
+def gradient_of_an_iteration(rank: int) -> tuple[list[np.ndarray], np.ndarray, int]:
+    """Return the gradients of the mini-batches of one iteration at fixed weights, that of all samples, and the number."""
+    rng = np.random.default_rng(0)
+    X, target = torch.from_numpy(rng.normal(size=(60, 4))), torch.from_numpy(rng.normal(size=(60, 1)))
+    mine, network = slice(0, 40) if rank == 0 else slice(40, 60), Network(1, (3,))
+    whole = Problem(
+        network,
+        SquaredError(),
+        X,
+        target,
+        torch.full((1, 60), 1 / 60),
+        None,
+        torch.ones(1),
+        torch.ones(4),
+        Groups(None, 4),
+    )
+    whole = Problem(
+        **vars(whole) | {"weights": whole.weights.double(), "M": whole.M.double(), "costs": whole.costs.double()}
+    )
+    own = Problem(
+        **vars(whole) | {"X": X[mine], "target": target[mine], "weights": whole.weights[:, mine], "ranks": join()}
+    )
+    weights = network.init(4, [0], torch.float64, torch.device("cpu"))
+    gradients = []
+    for problem, size in ((own, 6), (whole, None)):
+        descent = Descent(problem, 1e-3, size, torch.Generator().manual_seed(0))
+        zeros = Weights(*(torch.zeros_like(part) for part in descent.state.moments))
+        active = torch.ones_like(descent.state.active)
+        descent.start(weights, zeros, descent.state.scale, active, torch.zeros_like(descent.state.lambdas))
+        seen: list[np.ndarray] = []
+        descent._update = lambda d=descent, seen=seen: seen.append(
+            np.concatenate([part.numpy().ravel() for part in d.state.gradient])
+        )
+        descent.run(1)
+        gradients.append(seen)
+    return gradients[0], gradients[1][0], len(gradients[0])
+
+
+def shared_rows(rank: int) -> list[np.ndarray]:
+    """Return columns of tables of shared rows, in several orders."""
+    table = np.arange(60).reshape(20, 3).astype(float)
+    rows = SharedRows(table[:7] if rank == 0 else table[7:], join())
+    order = np.random.default_rng(0).permutation(20)
+    more = SharedRows(table[:2] if rank == 0 else table[2:5], join())
+    return [
+        rows[:, :],
+        rows[order][:, [2, 0]],
+        rows[order][:12][:, 1:],
+        rows[order > 9][:, 0],
+        rows[order].above(more)[:, :],
+        rows[order].above(more)[::2][:, np.array([True, False, True])],
+    ]
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+def refused(rank: int, case: str) -> None:
+    X, y = make_regression(60, 4, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    here, other = slice(0, 30), slice(30, 60)
+    rows, second = (here if rank == 0 else other), rank == 1
+    M, fitted = 10.0, frame.iloc[rows]
+    weights = None
+    y = y[rows].copy()
+    if case == "parameters" and second:
+        M = 5.0
+    if case == "columns" and second:
+        fitted = fitted[["a", "b", "c"]]
+    if case == "names" and second:
+        fitted = fitted.rename(columns={"c": "z"})
+    if case == "dtype" and second:
+        fitted = fitted.astype(np.float32)
+    if case == "weights" and second:
+        weights = np.ones(30)
+    if case == "rows" and second:
+        fitted, y = fitted.iloc[:0], y[:0]
+    if case == "target" and second:
+        y[3] = np.nan
+    if case == "both":
+        y = y * np.nan
+    batch = 2 if case == "batches" else None
+    if case == "batches":
+        fitted, y = (frame.iloc[:55], np.arange(55.0)) if rank == 0 else (frame.iloc[55:], np.arange(5.0))
+    training = Training(distributed=True, device="cpu", batch_size=batch)
+    LassoNetRegressor((4,), M=M, training=training, random_state=0).fit(fitted, y, weights)
+
+
+def without_end(rank: int, seconds: float | bool) -> None:
+    """Fit for longer than a test waits; the rank says when it has begun."""
+    X, y = make_regression(400, 30, noise=10, random_state=rank)
+    training = Training(distributed=seconds, device="cpu", n_iters=10**8, patience=None, tol=0.0, batch_size=None)
+    model = LassoNetRegressor((20,), training=training, random_state=0)
+    try:
+        model.fit(X, y)
+    finally:
+        assert not hasattr(model, "point_") and not hasattr(model, "path_")
