@@ -50,6 +50,11 @@ class Pair:
             self.pipes.append(ours)
             self.processes.append(process)
 
+    @property
+    def alive(self) -> bool:
+        """Whether both processes run."""
+        return all(process.is_alive() for process in self.processes)
+
     def start(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Let both ranks begin: ``work(rank, *arguments)``, a function of a module."""
         for pipe in self.pipes:
@@ -77,9 +82,10 @@ class Pair:
 
     def end(self) -> None:
         """End both processes."""
-        for pipe, process in zip(self.pipes, self.processes, strict=True):
+        for pipe in self.pipes:
             with contextlib.suppress(OSError):
                 pipe.send(None)
+        for process in self.processes:
             process.join(5)
             if process.is_alive():
                 process.kill()

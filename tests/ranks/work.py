@@ -44,6 +44,7 @@ def held_out() -> dict[str, Any]:
     return {"X": X[:200], "y": y[:200], "X_val": X[200:], "y_val": y[200:]}
 
 
+SOLVED = {"n_iters": 300, "patience": None, "tol": 1e-7}
 CASES: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
     # name: estimator, data, parameters, training
     "numbers": (LassoNetRegressor, numbers, {}, {}),
@@ -54,10 +55,10 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
     "lasso of groups": (
         LassoNetRegressor,
         held_out,
-        {"M": 0.0, "feature_groups": [0, 0, 1, 2, 3, 3]},
-        {"n_iters": 500, "patience": None, "tol": 1e-7},
+        {"M": 0.0, "feature_groups": [0, 0, 1, 2, 3, 3], "lambda_seq": (0.1, 0.3, 0.6)},
+        SOLVED,
     ),
-    "lasso": (LassoNetRegressor, held_out, {"M": 0.0}, {"n_iters": 500, "patience": None, "tol": 1e-7}),
+    "lasso": (LassoNetRegressor, held_out, {"M": 0.0, "lambda_seq": (0.1, 0.3, 0.6)}, SOLVED),
     # One batch of all samples: the updates of mini-batches, in the order of which nothing depends.
     "one batch": (
         LassoNetRegressor,
@@ -97,7 +98,9 @@ def described(model: Any) -> dict[str, Any]:
         "val_losses": [point.val_losses for point in path],
         "weights": [np.concatenate([p.weights.skip.ravel(), p.weights.first.ravel(), p.weights.upper]) for p in path],
         "point": (model.lambda_, model.n_selected_),
-        "at": np.concatenate([part.ravel() for part in vars(model.at(n_features=2).point_.weights).values()]),
+        "at": np.concatenate(
+            [part.ravel() for part in vars(model.at(lambda_=path.lambdas[-2]).point_.weights).values()]
+        ),
         "importances": model.feature_importances_,
         "alternatives": model.alternatives_,
         "categories": repr(model._categories and {j: c.codes for j, c in model._categories.columns.items()}),
@@ -107,8 +110,8 @@ def described(model: Any) -> dict[str, Any]:
 def in_batches(rank: int) -> dict[str, Any]:
     """Fit with mini-batches, more rows on one rank than on the other."""
     X, y = make_regression(1000, 8, n_informative=3, noise=5, random_state=0)
-    training = Training(batch_size=128, distributed=True, device="cpu", path_multiplier=1.2, dropout=0.1)
-    model = LassoNetRegressor((8,), random_state=0, training=training, refit=False)
+    training = Training(batch_size=128, distributed=True, device="cpu", n_iters=(30, 3), dropout=0.1)
+    model = LassoNetRegressor((8,), lambda_seq=(0.01, 0.1, 1.0, 10.0), random_state=0, training=training, refit=False)
     return described(model.fit(**part(rank, {"X": X, "y": y}, 0.7)))
 
 
@@ -200,12 +203,13 @@ def refused(rank: int, case: str) -> None:
     LassoNetRegressor((4,), M=M, training=training, random_state=0).fit(fitted, y, weights)
 
 
-def without_end(rank: int, seconds: float | bool) -> None:
-    """Fit for longer than a test waits; the rank says when it has begun."""
+def long(rank: int, seconds: float | bool, n_iters: int) -> None:
+    """Fit for so many iterations at each λ, and leave nothing behind where that fails."""
     X, y = make_regression(400, 30, noise=10, random_state=rank)
-    training = Training(distributed=seconds, device="cpu", n_iters=10**8, patience=None, tol=0.0, batch_size=None)
-    model = LassoNetRegressor((20,), training=training, random_state=0)
+    training = Training(distributed=seconds, n_iters=n_iters, patience=None, tol=0.0, **FULL)
+    model = LassoNetRegressor((20,), training=training, lambda_seq=(0.1,), random_state=0)
     try:
         model.fit(X, y)
-    finally:
+    except Exception:
         assert not hasattr(model, "point_") and not hasattr(model, "path_")
+        raise

@@ -5,6 +5,7 @@ Every call is made by all ranks in the same order. Sums are the same on all of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -126,8 +127,8 @@ class Ranks:
             _forget()
             who = f"rank {1 - self.rank}" if self.size == 2 else f"one of the ranks beside {self.rank}"
             raise RankError(
-                f"{who} ended or did not answer for {self._seconds:g} s: {_first_line(error)}. All ranks make the same "
-                "calls of fit and at, on machines that are about equally fast; Training(distributed=seconds) waits longer"
+                f"{who} ended or did not answer for {self._seconds:g} s: {_reason(error)}. The fit is lost on all ranks: start "
+                "them again. All must make the same calls of fit and at; Training(distributed=seconds) waits longer"
             ) from None
 
 
@@ -155,7 +156,7 @@ def join(seconds: float | None = None) -> Ranks:
             dist.barrier()
             host = dist.new_group(backend="gloo", timeout=timedelta(seconds=seconds))
         except RuntimeError as error:
-            raise RankError(f"not all ranks came to fit: {_first_line(error)}") from None
+            raise RankError(f"not all ranks came to fit: {_reason(error)}") from None
         fast = "nccl" in str(dist.get_backend_config())
         _joined = (world, seconds, Ranks(host, world if fast else None, seconds))
     return _joined[2]
@@ -167,9 +168,10 @@ def _forget() -> None:
     _joined = None
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def _reason(error: Exception) -> str:
+    """Return what went wrong, without the place in the source of torch and without advice."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return re.sub(r"^\[\S*:\d+\] ", "", lines[0]).partition(". This is typically")[0].rstrip(".")
 
 
 def _difference(one: Any, two: Any) -> tuple[str, str]:
