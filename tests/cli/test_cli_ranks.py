@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_regression
+from typer.testing import CliRunner
+
+from riata.cli import app
 
 TORCHRUN = [
     sys.executable,
@@ -41,7 +44,7 @@ def test_two_processes_select_what_one_does_and_the_first_writes_and_prints(file
     options = ["--target", "y", "--hidden", "5", "--no-report"]
     several = run(*TORCHRUN, str(file), *options, "--out", str(tmp_path / "two"))
     assert several.returncode == 0, several.stderr
-    alone = run(sys.executable, "-m", "riata", "select", str(file), *options, "--out", str(tmp_path / "one"))
+    alone = CliRunner().invoke(app, ["select", str(file), *options, "--out", str(tmp_path / "one")])
     assert several.stdout.count("Wrote ") == alone.stdout.count("Wrote ") == 1
     assert {each.name for each in (tmp_path / "two").iterdir()} == {each.name for each in (tmp_path / "one").iterdir()}
     paths = [pd.read_csv(tmp_path / name / "path.csv") for name in ("one", "two")]
@@ -51,8 +54,19 @@ def test_two_processes_select_what_one_does_and_the_first_writes_and_prints(file
     np.testing.assert_allclose(paths[0]["loss"][0], paths[1]["loss"][0], rtol=1e-3)  # of the dense model, in float32
 
 
-def test_folds_and_half_samples_are_refused(file, tmp_path):
-    found = run(*TORCHRUN, str(file), "--target", "y", "--cv", "3", "--out", str(tmp_path / "cv"))
-    assert found.returncode != 0
-    assert "--cv makes many fits, each by one process: start riata without torchrun" in found.stderr
-    assert not (tmp_path / "cv").exists()
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--target", "y", "--cv", "3"], "--cv makes many fits, each by one process: start riata without torchrun"),
+        (["--target", "y", "--stability"], "--stability makes many fits"),
+        (["--target", "y", "--fdr", "0.1"], "--fdr makes many fits"),
+        (["--time", "a", "--event", "b"], "--time: a Cox model is fitted by one process"),
+    ],
+)
+def test_what_several_processes_cannot_do_is_refused_before_they_meet(file, tmp_path, monkeypatch, options, says):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    found = CliRunner().invoke(app, ["select", str(file), *options, "--out", str(tmp_path / "none")])
+    assert found.exit_code == 2
+    assert found.stderr.startswith(f"rank 1: error: {says}")
+    assert not (tmp_path / "none").exists()

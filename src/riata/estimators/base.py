@@ -283,7 +283,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
 def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int) -> Samples:
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
-        return Samples(X, encoded, weights, len(X)) if isinstance(X, SharedRows) else merged(X, encoded, weights)
+        shared: Any = X
+        return Samples(shared, encoded, weights, len(X)) if isinstance(X, SharedRows) else merged(X, encoded, weights)
     strata, subjects = target.strata(encoded), target.subjects(encoded)
     where = np.arange(len(X))
     if subjects is not None:  # a subject has the highest label of its samples

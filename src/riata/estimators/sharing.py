@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-import riata
 from riata import check
 from riata.preprocess import categories
 from riata.preprocess.categories import Categories
@@ -38,7 +38,7 @@ def joint(
     ranks.check_same(
         {
             **_parameters(model),
-            "the version of riata": riata.__version__,
+            "the version of riata": version("riata"),
             "the version of torch": torch.__version__,
             "whether sample_weight is given": sample_weight is not None,
             "whether X_val is given": X_val is not None,

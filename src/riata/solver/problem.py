@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -110,7 +111,7 @@ class Problem:
             self.ranks.sum_(part)
         return part
 
-    def every(self, step: int) -> NDArray[np.floating]:
+    def every(self, step: int) -> NDArray[Any]:
         """Return the inputs of every so many samples to train on, on the host, (·, d)."""
         if self.ranks is None:
             return self.X[: self.n_fit : step].cpu().numpy()
