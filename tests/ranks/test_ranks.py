@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.datasets import load_diabetes
 
 import riata
@@ -35,15 +36,22 @@ def pair(pairs):
     return pairs[-1]
 
 
-def one_process(case):
-    model = work.model_of(case)
-    return work.described(model.fit(**work.CASES[case][1]()))
-
-
-@pytest.mark.parametrize(("case", "share"), [(case, 0.5) for case in work.CASES] + [("numbers", 0.15)])
+@pytest.mark.parametrize(
+    ("case", "share"), [(case, 0.5) for case in work.CASES] + [("numbers", 0.15), ("numbers", 0.01)]
+)
 def test_two_ranks_have_the_path_of_one_process(pair, case, share):
-    first, second = pair.both(work.fit, case, share)
-    expected = one_process(case)
+    check_against_one_process(pair, case, share, "cpu")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("case", ["numbers", "given validation", "one batch"])
+def test_two_ranks_on_one_gpu_have_the_path_of_one_process(pair, case):
+    check_against_one_process(pair, case, 0.5, "cuda")
+
+
+def check_against_one_process(pair, case, share, device):
+    first, second = pair.both(work.fit, case, share, device)
+    expected = work.described(work.model_of(case, device=device).fit(**work.CASES[case][1]()))
     # In float64 sums in another order differ by 1e-16 of themselves, and a path of some thousand updates amplifies that.
     np.testing.assert_allclose(first["lambdas"], expected["lambdas"], rtol=1e-9)
     np.testing.assert_array_equal(first["selected"], expected["selected"])
@@ -55,10 +63,13 @@ def test_two_ranks_have_the_path_of_one_process(pair, case, share):
         if mine is not None:
             np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(first["importances"], expected["importances"], rtol=1e-6)
+    assert (first["noise"] is None) == (expected["noise"] is None)
+    if first["noise"] is not None:
+        np.testing.assert_allclose(first["noise"], expected["noise"], rtol=1e-9)
     assert first["categories"] == expected["categories"]
     assert first["point"] == pytest.approx(expected["point"])
     pd.testing.assert_frame_equal(first["alternatives"], expected["alternatives"], rtol=1e-4)
-    for name in ("lambdas", "selected", "loss", "weights", "val_losses", "at", "importances"):
+    for name in ("lambdas", "selected", "loss", "weights", "val_losses", "at", "importances", "noise"):
         np.testing.assert_equal(first[name], second[name], err_msg=f"{name} differ between ranks")
 
 

@@ -80,18 +80,19 @@ def model_of(case: str, **training: Any) -> Any:
     return estimator(hidden_dims=(6,), random_state=0, training=Training(**FULL | given | training), **parameters)
 
 
-def fit(rank: int, case: str, share: float) -> dict[str, Any]:
+def fit(rank: int, case: str, share: float, device: str = "cpu") -> dict[str, Any]:
     """Fit with a rank's own rows; return what the path is, and how many rows the rank held."""
     data = CASES[case][1]()
-    model = model_of(case, distributed=True)
+    model = model_of(case, distributed=True, device=device)
     model.fit(**part(rank, data, share))
     return described(model)
 
 
 def described(model: Any) -> dict[str, Any]:
-    path = model.path_
+    path, refit = model.path_, model._solved.refit
     return {
-        "n_rows": len(model._solved.refit.solver.problem.X),
+        "noise": None if refit.all_weights is None else refit._on_all_samples(path[0]).noise.cpu().numpy(),
+        "n_rows": len(refit.solver.problem.X),
         "lambdas": path.lambdas,
         "selected": path.selected,
         "loss": np.array([point.loss for point in path]),
