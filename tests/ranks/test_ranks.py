@@ -88,11 +88,17 @@ def test_with_mini_batches_all_ranks_make_as_many_updates_and_have_the_same_weig
 
 
 def test_the_gradients_of_mini_batches_have_the_mean_of_that_of_all_samples(pair):
-    first, second = pair.both(work.gradient_of_an_iteration)
-    gradients, whole, n_batches = first
-    assert n_batches == 10  # of four samples on the first rank, and two on the second
+    first, second = pair.both(work.gradients_of_an_iteration)
+    gradients, whole = first
+    assert len(gradients) == 10  # of four samples on the first rank, and two on the second
     np.testing.assert_allclose(np.mean(gradients, axis=0), whole, rtol=1e-12, atol=1e-14)
     np.testing.assert_equal(gradients, second[0])
+
+
+def test_features_that_are_out_are_checked_by_their_gradient_over_the_samples_of_all(pair):
+    for below, above in pair.both(work.violations):
+        assert below.all()
+        assert not above.any()
 
 
 def test_columns_of_shared_rows_are_those_of_all_ranks_in_order(pair):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from riata.prox import Groups
 from riata.ranks import SharedRows, join
 from riata.solver.descent import Descent
 from riata.solver.problem import Problem
+from riata.solver.solve import Solver
 
 FULL = {"batch_size": None, "dtype": "float64", "path_multiplier": 1.1, "device": "cpu"}
 
@@ -51,14 +53,13 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]] = {
     "classes": (LassoNetClassifier, classes, {"class_weight": "balanced", "select": "best"}, {}),
     "given validation": (LassoNetRegressor, held_out, {}, {}),
     "without validation": (LassoNetRegressor, numbers, {"val_size": 0.0, "n_features_to_select": 3}, {}),
-    # Solved far enough for features to return: their gradients are sums over ranks.
+    # Solved far enough for features that are out to be checked.
     "lasso of groups": (
         LassoNetRegressor,
         held_out,
         {"M": 0.0, "feature_groups": [0, 0, 1, 2, 3, 3], "lambda_seq": (0.1, 0.3, 0.6)},
         SOLVED,
     ),
-    "lasso": (LassoNetRegressor, held_out, {"M": 0.0, "lambda_seq": (0.1, 0.3, 0.6)}, SOLVED),
     # One batch of all samples: the updates of mini-batches, in the order of which nothing depends.
     "one batch": (
         LassoNetRegressor,
@@ -116,42 +117,45 @@ def in_batches(rank: int) -> dict[str, Any]:
     return described(model.fit(**part(rank, {"X": X, "y": y}, 0.7)))
 
 
-def gradient_of_an_iteration(rank: int) -> tuple[list[np.ndarray], np.ndarray, int]:
-    """Return the gradients of the mini-batches of one iteration at fixed weights, that of all samples, and the number."""
+def problems(rank: int) -> tuple[Problem, Problem]:
+    """Return a small problem whose samples two ranks share, and the same problem with all of them here."""
     rng = np.random.default_rng(0)
     X, target = torch.from_numpy(rng.normal(size=(60, 4))), torch.from_numpy(rng.normal(size=(60, 1)))
-    mine, network = slice(0, 40) if rank == 0 else slice(40, 60), Network(1, (3,))
-    whole = Problem(
-        network,
-        SquaredError(),
-        X,
-        target,
-        torch.full((1, 60), 1 / 60),
-        None,
-        torch.ones(1),
-        torch.ones(4),
-        Groups(None, 4),
-    )
-    whole = Problem(
-        **vars(whole) | {"weights": whole.weights.double(), "M": whole.M.double(), "costs": whole.costs.double()}
-    )
-    own = Problem(
-        **vars(whole) | {"X": X[mine], "target": target[mine], "weights": whole.weights[:, mine], "ranks": join()}
-    )
-    weights = network.init(4, [0], torch.float64, torch.device("cpu"))
+    mine, weights, ones = slice(0, 40) if rank == 0 else slice(40, 60), X.new_full((1, 60), 1 / 60), X.new_ones(4)
+    whole = Problem(Network(1, (3,)), SquaredError(), X, target, weights, None, ones[:1], ones, Groups(None, 4))
+    own = replace(whole, X=X[mine], target=target[mine], weights=weights[:, mine].contiguous(), ranks=join())
+    return own, whole
+
+
+def started(problem: Problem, batch_size: int | None = None) -> Descent:
+    """Return a descent at weights that are always the same."""
+    descent = Descent(problem, 1e-3, batch_size, torch.Generator().manual_seed(0))
+    state, weights = descent.state, problem.network.init(4, [0], torch.float64, torch.device("cpu"))
+    zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
+    descent.start(weights, zeros, state.scale, torch.ones_like(state.active), torch.zeros_like(state.lambdas))
+    return descent
+
+
+def gradients_of_an_iteration(rank: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the gradients of the mini-batches of one iteration at fixed weights, and that of all samples."""
     gradients = []
-    for problem, size in ((own, 6), (whole, None)):
-        descent = Descent(problem, 1e-3, size, torch.Generator().manual_seed(0))
-        zeros = Weights(*(torch.zeros_like(part) for part in descent.state.moments))
-        active = torch.ones_like(descent.state.active)
-        descent.start(weights, zeros, descent.state.scale, active, torch.zeros_like(descent.state.lambdas))
-        seen: list[np.ndarray] = []
-        descent._update = lambda d=descent, seen=seen: seen.append(
-            np.concatenate([part.numpy().ravel() for part in d.state.gradient])
+    for problem, size in zip(problems(rank), (6, None), strict=True):
+        descent, seen = started(problem, size), []
+        descent._update = lambda of=descent.state.gradient, seen=seen: seen.append(
+            np.concatenate([part.numpy().ravel() for part in of])
         )
         descent.run(1)
         gradients.append(seen)
-    return gradients[0], gradients[1][0], len(gradients[0])
+    return gradients[0], gradients[1][0]
+
+
+def violations(rank: int) -> list[np.ndarray]:
+    """Return which features that are out violate their bound, at λ below and above that of all samples."""
+    own, whole = problems(rank)
+    outside = torch.zeros(1, 4, dtype=torch.bool)
+    gradient = whole.X.mT @ started(whole).product_gradient()
+    bound = whole.skip(gradient).norm(dim=-1) + whole.first(gradient).abs().sum(-1)
+    return [Solver(own)._violations(started(own), outside, share * bound).numpy() for share in (0.9, 1.1)]
 
 
 def shared_rows(rank: int) -> list[np.ndarray]:
