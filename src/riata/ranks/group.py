@@ -25,7 +25,7 @@ SECONDS = 30.0  # to wait for the other ranks, where no number is given
 class RankError(RuntimeError):
     """Another process of a distributed fit ended, does not answer, or has come to other weights; or there is none.
 
-    The fit is lost on all ranks; the estimator is left as one that is not fitted.
+    A fit fails on all ranks then, and leaves an estimator that is not fitted.
 
     Examples
     --------
@@ -87,7 +87,10 @@ class Ranks:
 
     def of_first(self, value: Any) -> Any:
         """Return what the first rank has."""
-        return self.gather(value if self.rank == 0 else None)[0]
+        box = [value]
+        with self._answering():
+            dist.broadcast_object_list(box, src=0, group=self._host)
+        return box[0]
 
     def check_same(self, known: Mapping[str, Any]) -> None:
         """Refuse to go on where ranks differ in what all must have in common, by its name."""
@@ -127,8 +130,8 @@ class Ranks:
             _forget()
             who = f"rank {1 - self.rank}" if self.size == 2 else f"one of the ranks beside {self.rank}"
             raise RankError(
-                f"{who} ended or did not answer for {self._seconds:g} s: {_reason(error)}. The fit is lost on all ranks: start "
-                "them again. All must make the same calls of fit and at; Training(distributed=seconds) waits longer"
+                f"{who} ended or did not answer for {self._seconds:g} s: {_reason(error)}. Start "
+                "all ranks again; all must make the same calls of fit and at; Training(distributed=seconds) waits longer"
             ) from None
 
 
@@ -141,7 +144,7 @@ def join(seconds: float | None = None) -> Ranks:
     Parameters
     ----------
     seconds : float, optional
-        How long to wait for an answer, from then on; 30 by default. For the first one as long as the process group says.
+        How long to wait for an answer, once all are there; 30 by default. For that as long as the process group says.
     """
     global _joined
     seconds = SECONDS if seconds is None else seconds
@@ -151,14 +154,14 @@ def join(seconds: float | None = None) -> Ranks:
             "torch.distributed.init_process_group() before fit"
         )
     world = dist.group.WORLD
-    if _joined is None or _joined[0] is not world or _joined[1] != seconds:
-        try:
-            dist.barrier()
+    try:
+        dist.barrier()
+        if _joined is None or _joined[0] is not world or _joined[1] != seconds:
             host = dist.new_group(backend="gloo", timeout=timedelta(seconds=seconds))
-        except RuntimeError as error:
-            raise RankError(f"not all ranks came to fit: {_reason(error)}") from None
-        fast = "nccl" in str(dist.get_backend_config())
-        _joined = (world, seconds, Ranks(host, world if fast else None, seconds))
+            fast = "nccl" in str(dist.get_backend_config())
+            _joined = (world, seconds, Ranks(host, world if fast else None, seconds))
+    except RuntimeError as error:
+        raise RankError(f"not all ranks came to fit: {_reason(error)}") from None
     return _joined[2]
 
 
