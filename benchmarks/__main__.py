@@ -12,6 +12,7 @@
     python -m benchmarks --sizes rows columns             whole fits on 1,000 to 1,000,000 rows, on 100 to 100,000 columns,
                                                           beside other packages: install riata[bench]
     python -m benchmarks.kernel                           the update against the bandwidth of a GPU
+    python -m benchmarks.sparse                           time and memory of a fit on a sparse table
 
 Data are read from the folder in RIATA_DATA (default: ../shared/data). Writes JSON and Markdown to --out.
 """
@@ -53,7 +54,7 @@ def main() -> None:
         _collect(arguments, "scaling", scaling.measure(shape, doublings, plan.device), scaling.page)
     if arguments.replicas:
         warm_up("riata", plan.device)
-        cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device)
+        cells = replicas.measure(arguments.replicas, plan.multiplier, plan.device, floor.rates(plan.device))
         _collect(arguments, "replicas", cells, replicas.page)
     if arguments.sizes:
         cells = sizes.measure(sizes.shapes(arguments.sizes), plan.device, arguments.methods, arguments.limit)

@@ -64,7 +64,7 @@ def measure(d: int, width: int, n_outputs: int, device: str) -> dict[str, Any]:
     """Time the update, the copy and the reference's operator on the same shapes."""
     update = _Update(d, width, n_outputs, device)
     rows = update.weights.rows
-    n_bytes, M = update_bytes(rows.numel(), rows), engine.DEFAULTS["M"]
+    n_bytes, M = update_bytes(rows.numel(), rows), engine.ESTIMATOR.M
     skip, first = (part.mT.contiguous() for part in rows[0].split((n_outputs, width), dim=-1))
     model = LassoNet(d, width, n_outputs).to(device)
     return {

@@ -23,9 +23,9 @@ extrapolate to. *Epochs* of riata count everything, trial points and rejected po
 network and 50 extremely randomised trees on the {N_FEATURES} most important features, mean ± standard deviation over seeds.
 *Peak memory*: beyond what was allocated before the fit, and as a multiple of the float32 training and validation samples; of
 lassonet over its dense model and first points only. *Floor*: the two products with X and the memory traffic of the weights,
-over the active features, at the rates of a large product and a large copy measured in this run; *share*
-is
-floor / path. A dash: not measured. lassonet would take hours on `{SYNTHETIC}` and is run there with `--reference` only.
+over the active features, at the rates of a large product and a large copy measured in this run, and on a GPU one launch for
+each update; *share* is floor / path. A dash: not measured. lassonet would take hours on `{SYNTHETIC}` and is run there with
+`--reference` only.
 """
 
 

@@ -8,13 +8,15 @@ from typing import Any
 from benchmarks import table
 from benchmarks.clock import now
 from benchmarks.data import load
+from benchmarks.floor import Rates
 from benchmarks.paths import Cell
+from benchmarks.trace import traced
 from riata import LassoNetClassifier, LassoNetClassifierCV, StabilitySelector, Training
 
 _FOLDS, _HALVES = 5, 50
 
 
-def measure(name: str, multiplier: float, device: str) -> Iterator[Cell]:
+def measure(name: str, multiplier: float, device: str, rates: Rates) -> Iterator[Cell]:
     """Time each estimator, after a first run that compiles."""
     data = load(name)
     shared: dict[str, Any] = {"training": Training(device=device, path_multiplier=multiplier), "random_state": 0}
@@ -31,22 +33,24 @@ def measure(name: str, multiplier: float, device: str) -> Iterator[Cell]:
         return StabilitySelector(model, n_resamples=_HALVES, n_jobs=n_jobs, random_state=0).fit(data.X, data.y)
 
     plain()
-    yield _cell(name, "one fit", "", device, plain)
+    yield _cell(name, "one fit", "", device, rates, plain)
     for how, n_jobs in (("side by side", None), ("jobs", 1)):
-        yield _cell(name, f"{_FOLDS}-fold cross-validation", how, device, lambda n_jobs=n_jobs: folds(n_jobs))
-        yield _cell(name, f"{_HALVES} half-samples", how, device, lambda n_jobs=n_jobs: halves(n_jobs))
+        yield _cell(name, f"{_FOLDS}-fold cross-validation", how, device, rates, lambda n_jobs=n_jobs: folds(n_jobs))
+        yield _cell(name, f"{_HALVES} half-samples", how, device, rates, lambda n_jobs=n_jobs: halves(n_jobs))
 
 
-def _cell(name: str, scheme: str, how: str, device: str, fit: Callable[[], Any]) -> Cell:
+def _cell(name: str, scheme: str, how: str, device: str, rates: Rates, fit: Callable[[], Any]) -> Cell:
     start = now(device)
-    model = fit()
-    duration = now(device) - start
-    return {"data": name, "scheme": scheme, "how": how, "seconds": duration, "selected": int(model.n_selected_)}
+    with traced(device) as trace:
+        model = fit()
+    cell = {"data": name, "scheme": scheme, "how": how, "seconds": now(device) - start}
+    floor = {"floor_seconds": rates.floor(trace.work), "updates": trace.work.updates}
+    return {**cell, **floor, "selected": int(model.n_selected_)}
 
 
 def page(cells: Sequence[Cell]) -> str:
     """Render as a table; the first cell is the single fit."""
-    header = ["data", "what", "how", "time (s)", "of one fit", "features selected"]
+    header = ["data", "what", "how", "time (s)", "of one fit", "updates", "floor (s)", "features selected"]
     rows = [
         [
             cell["data"],
@@ -54,6 +58,8 @@ def page(cells: Sequence[Cell]) -> str:
             cell["how"],
             table.number(cell["seconds"]),
             table.number(cell["seconds"] / cells[0]["seconds"]),
+            f"{cell['updates']:,}",
+            table.number(cell["floor_seconds"]),
             str(cell["selected"]),
         ]
         for cell in cells

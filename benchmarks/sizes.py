@@ -117,14 +117,17 @@ def shapes(names: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def measure(tables: Sequence[tuple[int, int]], device: str, methods: Sequence[str], limit: float) -> Iterator[Cell]:
-    """Time each method on each size, largest last; a method that was stopped is not tried on a larger table."""
+    """Time each method on each size; a method that was stopped is not tried on a larger table."""
     known = ["forest", *(name for name in METHODS if find_spec(name) is not None)]
     for name in [name for name in METHODS if name in methods and name in known]:
+        stopped: list[tuple[int, int]] = []
         for n, d in tables:
+            if any(n >= rows and d >= columns for rows, columns in stopped):
+                continue
             found = _in_process(name, n, d, device, limit)
             yield {"method": name, "n": n, "d": d, **(found or {"seconds": None, "limit": limit})}
             if found is None:
-                break
+                stopped.append((n, d))
 
 
 def _in_process(name: str, n: int, d: int, device: str, limit: float) -> Cell | None:

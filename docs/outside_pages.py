@@ -17,6 +17,7 @@ COPIES = DOCS / "project"
 PAGES = {
     ROOT / "CHANGELOG.md": COPIES / "changes.md",
     ROOT / "CONTRIBUTING.md": COPIES / "contributing.md",
+    ROOT / "SECURITY.md": COPIES / "security.md",
     ROOT / "experiments" / "results" / "pages" / "results.md": COPIES / "results.md",
 }
 _LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)")

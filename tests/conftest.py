@@ -39,6 +39,19 @@ def with_training(**given: Any) -> dict[str, Any]:
     return given | ({"training": Training(**inside)} if inside else {})
 
 
+def given_to(session: Any, frame: Any) -> dict[str, np.ndarray]:
+    """Return what a session of onnxruntime takes of a data frame: X, or each column, of float64 or of text."""
+    given = {}
+    for each in session.get_inputs():
+        if each.name == "X":
+            return {"X": frame.to_numpy(float)}
+        column = frame[each.name]
+        text = each.type == "tensor(string)"
+        values = column.astype(object).where(column.notna(), "") if text else column.astype(float)
+        given[each.name] = values.to_numpy(object if text else float)[:, None]
+    return given
+
+
 def standardised(array: np.ndarray) -> np.ndarray:
     return (array - array.mean(axis=0)) / array.std(axis=0)
 

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from riata.prox import hier_prox
     from riata.ranks import RankError
     from riata.report import Report
-    from riata.storage import ModelFileError
+    from riata.sources import Rows, open_rows
+    from riata.storage import CheckpointError, ModelFileError
 
 __all__ = [
+    "CheckpointError",
     "KnockoffSelector",
     "LassoNetAutoencoder",
     "LassoNetClassifier",
@@ -54,6 +56,7 @@ __all__ = [
     "RankError",
     "ReplicaError",
     "Report",
+    "Rows",
     "StabilitySelector",
     "Training",
     "effect_curve",
@@ -63,6 +66,7 @@ __all__ = [
     "holdout_p_values",
     "load",
     "losses",
+    "open_rows",
     "permutation_importance",
     "read_table",
 ]
@@ -71,14 +75,17 @@ __version__ = version("riata")
 # The module of each name that is not one of the estimators. Modules are imported when a name of them is asked for: with
 # PyTorch and scikit-learn that takes seconds, and the help of the command line needs none of them.
 _MODULES = {
+    "CheckpointError": "storage",
     "ModelFileError": "storage",
     "Path": "path.points",
     "Point": "path.points",
     "RankError": "ranks",
     "ReplicaError": "jobs",
     "Report": "report",
+    "Rows": "sources",
     "hier_prox": "prox",
     "load": "estimators.stored",
+    "open_rows": "sources",
     "read_table": "files",
 } | dict.fromkeys(
     (

@@ -20,6 +20,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from riata import together
 from riata.progress import JobProgress
+from riata.storage import UnwritableError
 from riata.threads import one_thread
 
 __all__ = ["Job", "ReplicaError", "beside", "run"]
@@ -142,5 +143,7 @@ def _guarded(work: Callable[..., Any], job: Job, home: int) -> Any:
     try:
         with nullcontext() if os.getpid() == home else one_thread():
             return work(*job.arguments)
+    except UnwritableError:  # says what to do, and is no fault of the job
+        raise
     except Exception as error:
         raise ReplicaError(f"{job.name}: {type(error).__name__}: {error}") from error

@@ -59,7 +59,8 @@ class PathProgress:
             self._bar.update(
                 self._task, completed=max(self._span, 1e-9), description=f"path of {self._n_points} points"
             )
-        self._bar.stop()
+        if not self._bar.disable:  # before rich 14.1 an empty line would be printed
+            self._bar.stop()
 
 
 class JobProgress:
@@ -87,4 +88,5 @@ class JobProgress:
         self._bar.advance(self._task)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # before rich 14.1 an empty line would be printed
+            self._bar.stop()

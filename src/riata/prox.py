@@ -58,6 +58,10 @@ class Groups:
         """Add up over the features of each group: (..., d) -> (..., G)."""
         if self.index is None:
             return per_feature
+        if per_feature.is_cuda:  # where index_add adds in an order that changes from one call to the next
+            by_feature = per_feature.movedim(-1, 0)
+            zeros = by_feature.new_zeros(self.n_groups, *by_feature.shape[1:])
+            return zeros.index_put((self.index,), by_feature, accumulate=True).movedim(0, -1)
         zeros = per_feature.new_zeros(*per_feature.shape[:-1], self.n_groups)
         return zeros.index_add(-1, self.index, per_feature)
 

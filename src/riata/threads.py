@@ -6,6 +6,7 @@ operation: where operations are short, and other processes keep the cores busy, 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,9 +26,12 @@ _PAYING = 5e8
 
 
 def worth(n_rows: int, n_columns: int, network: Architecture) -> AbstractContextManager[None]:
-    """Work on one thread, or on those of the caller if passes over so many rows and columns are worth them."""
+    """Work on one thread, or on those of the caller if passes over so many rows and columns are worth them.
+
+    A forked process always works on one: OpenMP waits for threads that only its parent has.
+    """
     n_products = n_rows * (n_columns * network.width + network.n_upper)
-    return nullcontext() if n_products >= _PAYING else one_thread()
+    return nullcontext() if n_products >= _PAYING and not _limit.forked else one_thread()
 
 
 @contextmanager
@@ -47,7 +51,8 @@ class _Limit:
     linear algebra have one for the process. The first to come says what is to be restored.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, forked: bool = False) -> None:
+        self.forked = forked
         self._lock = threading.Lock()
         self._n_inside = 0
         self._own = threading.local()
@@ -81,6 +86,16 @@ class _Limit:
 
 
 _limit = _Limit()
+
+
+def _begin_in_child() -> None:
+    """Forget what threads of the parent were doing when it forked."""
+    global _limit
+    _limit = _Limit(forked=True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_in_child)
 
 
 @cache

@@ -12,10 +12,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 import riata
-from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor, losses
+from riata import LassoNetAutoencoder, LassoNetClassifier, LassoNetImputer, LassoNetRegressor, losses
+from riata.cli.opening import NewTable, open_model
+from riata.cli.options import read_options
 from tests.cli.test_cli import mixed, numbers, riata_cli, saved
 from tests.cli.test_cli_report import summary_of
 from tests.cli.test_cli_survival import a_frame
+from tests.conftest import given_to
 
 
 def with_dates(n: int = 150) -> pd.DataFrame:
@@ -220,6 +223,31 @@ def test_tables_and_models_that_do_not_fit_are_refused_with_the_remedy(run, tmp_
         assert result.exit_code == 2 and result.stderr.startswith("error: "), (words, result.output)
         assert all(text in result.stderr for text in texts), (words, result.stderr)
     assert not (tmp_path / "r.html").exists() and not (tmp_path / "predict.csv").exists()
+
+
+def test_an_exported_model_predicts_what_the_stored_one_does(run, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    out, file, _ = run
+    result = riata_cli("export", out / "model.riata", tmp_path / "m.onnx")
+    assert result.exit_code == 0 and f"Wrote {tmp_path / 'm.onnx'}, with" in result.stdout, result.output
+    opened = open_model(out / "model.riata")
+    X = NewTable.read(file, opened, read_options(None, None, None, 0), all_features=True).X
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    expected = opened.model.predict_proba(X) if opened.task == "classification" else opened.model.predict(X)
+    np.testing.assert_allclose(session.run(None, given_to(session, X))[-1], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    LassoNetClassifier((4,), random_state=0).fit(X, y).save(tmp_path / "m.riata")
+    LassoNetImputer((4,), random_state=0, n_features_to_select=2).fit(X).save(tmp_path / "i.riata")
+    for model, out, text in [
+        ("m", "m.pt", "ends in .onnx"),
+        ("i", "i.onnx", "cannot be exported"),
+        ("no", "m.onnx", "No such"),
+    ]:
+        result = riata_cli("export", tmp_path / f"{model}.riata", tmp_path / out)
+        assert result.exit_code == 2 and text in result.stderr, result.output
 
 
 def test_what_has_no_target_is_described_and_not_predicted(tmp_path):

@@ -60,6 +60,7 @@ def test_two_processes_select_what_one_does_and_the_first_writes_and_prints(file
         (["--target", "y", "--cv", "3"], "--cv makes many fits, each by one process: start riata without torchrun"),
         (["--target", "y", "--stability"], "--stability makes many fits"),
         (["--target", "y", "--fdr", "0.1"], "--fdr makes many fits"),
+        (["--target", "y", "--checkpoint", "run"], "--checkpoint: a fit by several processes keeps none"),
         (["--time", "a", "--event", "b"], "--time: a Cox model is fitted by one process"),
     ],
 )

@@ -81,8 +81,8 @@ def test_missing_labels_are_refused():
 
 
 @both
-def test_sparse_matrices_are_refused_with_the_remedy(Estimator):
-    refused(Estimator, X=csr_array(X), error=TypeError, match="toarray")
+def test_missing_values_in_a_sparse_table_are_refused_with_the_remedy(Estimator):
+    refused(Estimator, X=csr_array(spoilt(X, np.nan)), match="Input X contains NaN, and is sparse.*toarray")
 
 
 @both

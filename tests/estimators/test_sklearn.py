@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
 
 from riata import (
     LassoNetAutoencoder,
@@ -18,6 +22,7 @@ from riata import (
     LassoNetRegressorCV,
     StabilitySelector,
 )
+from riata.network import sparse
 from tests.conftest import with_training
 
 # scikit-learn's data are small, about which our estimators warn.
@@ -79,11 +84,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     """Name the checks that cannot hold at the defaults. xfail_strict makes sure that they do fail."""
     if isinstance(estimator, LassoNetImputer | StabilitySelector):
         return {}
-    return {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "the random validation part holds other samples when samples are repeated instead of weighted"
-        ),
-    }
+    why = "the random validation part holds other samples when samples are repeated instead of weighted"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
 
 
 @parametrize_with_checks(
@@ -92,6 +94,14 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
 )
 def test_the_contract_of_scikit_learn_holds(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("Estimator", [LassoNetClassifier, LassoNetRegressor])
+def test_without_a_validation_part_weights_equal_repeated_samples_of_a_sparse_table(Estimator, monkeypatch):
+    monkeypatch.setattr(sparse, "LARGEST", 0)
+    check_sample_weight_equivalence_on_sparse_data(
+        Estimator.__name__, Estimator(**with_training(val_size=0, dtype="float64"))
+    )
 
 
 @pytest.mark.parametrize("Estimator", [LassoNetAutoencoder, LassoNetClassifier, LassoNetRegressor, Cox])

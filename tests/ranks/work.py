@@ -153,7 +153,8 @@ def violations(rank: int) -> list[np.ndarray]:
     """Return which features that are out violate their bound, at λ below and above that of all samples."""
     own, whole = problems(rank)
     outside = torch.zeros(1, 4, dtype=torch.bool)
-    gradient = whole.X.mT @ started(whole).product_gradient()
+    ((_, product_gradient),) = started(whole).product_gradients()
+    gradient = whole.X.mT @ product_gradient
     bound = whole.skip(gradient).norm(dim=-1) + whole.first(gradient).abs().sum(-1)
     return [Solver(own)._violations(started(own), outside, share * bound).numpy() for share in (0.9, 1.1)]
 

@@ -68,7 +68,7 @@ def test_an_evaluation_has_the_losses_of_all_samples(validated):
 
 def feature_gradient(descent: Descent) -> torch.Tensor:
     problem = descent.problem
-    return problem.X[: problem.n_fit].mT @ descent.product_gradient()
+    return problem.X[: problem.n_fit].mT @ next(descent.product_gradients())[1]
 
 
 def test_the_gradient_from_the_product_is_exact_also_after_an_evaluation(validated):

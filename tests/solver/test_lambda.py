@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 import torch
+from packaging.version import Version
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
@@ -16,6 +18,7 @@ from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
 from tests.conftest import gradient_of, standardised, with_training
 
+L1 = {"l1_ratio": 1.0} if Version(sklearn.__version__) >= Version("1.8") else {"penalty": "l1"}
 LAMBDAS = (0.01, 0.05, 0.2, 0.5, 0.9)
 EXACT = with_training(
     **{
@@ -62,9 +65,7 @@ def test_without_hierarchy_two_classes_give_l1_logistic_regression():
     X, y = load_breast_cancer(return_X_y=True)
     X = standardised(X[:, [0, 1, 4, 8, 9, 11, 14, 18]])  # without near copies of one another
     for lambda_, coef in points(LassoNetClassifier(preprocessing=None), X, y, (0.01, 0.03, 0.1, 0.2, 0.3)):
-        logistic = LogisticRegression(
-            l1_ratio=1.0, C=1 / (len(y) * lambda_), solver="saga", tol=1e-10, max_iter=100_000
-        )
+        logistic = LogisticRegression(**L1, C=1 / (len(y) * lambda_), solver="saga", tol=1e-10, max_iter=100_000)
         np.testing.assert_allclose(coef, logistic.fit(X, y).coef_, atol=1e-3)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from riata.check.naming import some
+from riata.check.table import as_table
 
 
 def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
@@ -18,6 +19,7 @@ def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
 
     Columns that hold other things are named in the error; without ``dates``, these are among them.
     """
+    X = as_table(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and _holds_words(X):
         raise ValueError(
             f"{who} needs numbers; X is an array with text: give a data frame, whose columns of text are categories where it "
@@ -28,6 +30,11 @@ def numeric_frame(X: Any, who: str, *, dates: bool = True) -> Any:
     if not isinstance(X, pd.DataFrame):
         return X
     columns = {i: X.iloc[:, i] for i in _not_numbers(X)}
+    odd = [f"{X.columns[i]!r} ({column.dtype})" for i, column in columns.items() if _is_odd(column)]
+    if odd:
+        raise ValueError(
+            f"{who} needs numbers; there are cells of another kind in {', '.join(odd[:10])}: drop or convert them"
+        )
     when = [i for i, column in columns.items() if _is_date(column)]
     if when and not dates:
         found = some([X.columns[i] for i in when])
@@ -51,6 +58,10 @@ def holds_dates(X: Any) -> bool:
     if isinstance(X, pd.DataFrame):
         return any(_is_date(X.iloc[:, i]) for i in _not_numbers(X))
     return hasattr(X, "to_pandas") and any(str(dtype).startswith(("Date", "Duration")) for dtype in X.dtypes)
+
+
+def _is_odd(column: pd.Series) -> bool:
+    return column.dtype.kind == "c" or isinstance(column.dtype, pd.IntervalDtype)
 
 
 def _not_numbers(X: pd.DataFrame) -> list[int]:
@@ -85,4 +96,4 @@ def _replaced(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:
 
 
 def _holds_words(X: NDArray[Any]) -> bool:
-    return X.dtype.kind in "US" or (X.dtype.kind == "O" and any(isinstance(value, str) for value in X[:1].flat))
+    return X.dtype.kind in "US" or (X.dtype.kind == "O" and any(isinstance(value, str) for value in X.flat))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riata.check.survival import numbers, refuse, right_censored
+from riata.check.targets import plain
 
 __all__ = ["intervals"]
 
@@ -39,6 +40,7 @@ def intervals(y: Any) -> Floats:
 
 def _bounds(y: Any) -> tuple[Floats, Floats]:
     """Return lower and upper times, (n,) each, from a target in any of its forms."""
+    plain(y)
     if isinstance(y, np.ndarray) and y.dtype.names:
         return _named(y, y.dtype.names)
     if hasattr(y, "columns"):

@@ -9,6 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from riata.check.targets import plain
+
 __all__ = ["SURVIVAL_FORMS", "no_survival", "numbers", "refuse", "right_censored", "survival", "survival_strata"]
 
 Floats = NDArray[np.float64]
@@ -82,6 +84,7 @@ def no_survival(y: Any, who: str) -> None:
 
 def _is_checked(y: Any) -> bool:
     """Return whether a target is what :func:`survival` returns."""
+    plain(y)
     if hasattr(y, "columns") or np.ndim(y) != 2 or np.shape(y)[1] != len(_NAMES):
         return False
     table = np.asarray(y)

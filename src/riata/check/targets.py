@@ -27,6 +27,42 @@ def known(y: Any) -> None:
     )
 
 
+def plain(y: Any) -> Any:
+    """Return a list as an array; refuse a target of which no array can be made."""
+    try:
+        given = np.asarray(y)
+    except ValueError:
+        raise ValueError("y must have as many values in each row; it is a list of lists of several lengths") from None
+    return given if isinstance(y, list | tuple) else y
+
+
+def quantities(y: Any, who: str) -> None:
+    """Refuse text, dates and other things in the place of numbers."""
+    given = np.asarray(y)
+    if given.dtype.kind in "mM":
+        raise ValueError(f"{who} predicts numbers, and y holds {given.dtype}: turn dates and durations into days")
+    if given.dtype.kind not in "USO":
+        return
+    for value in given.flat:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            what = f"text, such as {str(value)[:40]!r}: use a classifier for classes" if isinstance(value, str) else ""
+            what = what or f"a {type(value).__name__}, {str(value)[:40]}: give one number for each sample"
+            raise ValueError(f"{who} predicts numbers, and y holds {what}") from None
+
+
+def comparable(y: Any) -> None:
+    """Refuse labels of several types, which have no order."""
+    given = np.asarray(y)
+    if given.dtype != object or given.ndim != 1:
+        return
+    try:
+        sorted(set(given.tolist()))
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one kind, such as text or whole numbers: {error}") from None
+
+
 def labels(y: NDArray[Any]) -> NDArray[Any]:
     """Refuse words mixed with gaps or with numbers, which have no order."""
     words = [isinstance(v, str) for v in y] if y.dtype == object else []

@@ -12,7 +12,7 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
     """Check one non-negative weight per sample; None for equal ones."""
     if value is None:
         return np.ones(n_samples)
-    weights = np.asarray(value, dtype=np.float64)
+    weights = _numbers(value)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
@@ -23,6 +23,16 @@ def sample_weight(value: ArrayLike | None, n_samples: int) -> NDArray[np.float64
         found = "1 row only" if weights.any() else "no row: it is zero for every row"
         raise ValueError(f"sample_weight must be positive for at least two rows; it is for {found}")
     return weights
+
+
+def _numbers(value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind in "cmMUS":
+            raise TypeError(f"they are of the type {given.dtype}")
+        return given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be one number per row; {error}") from None
 
 
 def class_weights(per_class: NDArray[np.float64]) -> NDArray[np.float64]:

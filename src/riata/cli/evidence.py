@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from riata.cli import continuing
 from riata.cli.options import Job
 from riata.estimators import (
     LassoNetClassifier,
@@ -140,7 +141,7 @@ def stability(table: Table, rows: Rows, job: Job) -> Selection:
 
 def knockoffs(table: Table, rows: Rows, job: Job) -> Selection:
     """Select columns that are more important than their knockoffs on some rows."""
-    selector = KnockoffSelector(_ranker(table, job), **_shared(job) | {"fdr": job.fdr})
+    selector = KnockoffSelector(_ranker(table, job), **_shared(job, "knockoffs") | {"fdr": job.fdr})
     wording = {
         "at fdr=": "at --fdr ",
         "feature_groups for columns": "leaving out all but one of the columns",
@@ -196,19 +197,20 @@ def _ranker(table: Table, job: Job) -> Any:
     return ESTIMATORS[table.task][0](select=0.0, **settings(job))
 
 
-def _shared(job: Job) -> dict[str, Any]:
+def _shared(job: Job, name: str) -> dict[str, Any]:
     """Return the parameters that both selectors share."""
-    return {"n_jobs": job.n_jobs, "verbose": 0 if job.quiet else 1, "random_state": job.seed}
+    shared = {"n_jobs": job.n_jobs, "verbose": 0 if job.quiet else 1, "random_state": job.seed}
+    return shared | continuing.kept(job, name)
 
 
 def _stability_selector(table: Table, job: Job) -> StabilitySelector:
     limits: dict[str, Any] = {"max_false": job.max_false, "threshold": THRESHOLD, "n_resamples": HALF_SAMPLES}
-    return StabilitySelector(_ranker(table, job), **limits, **_shared(job))
+    return StabilitySelector(_ranker(table, job), **limits, **_shared(job, "stability"))
 
 
 def _fit(selector: Any, table: Table, rows: Rows, job: Job, wording: dict[str, str]) -> tuple[str, ...]:
     with job.noting_warnings(wording) as notes:
-        selector.fit(table.X.iloc[rows], table.y_of(rows))
+        selector.fit(table.X.iloc[rows], table.y_of(rows), **continuing.resumed(job))
     return tuple(notes)
 
 

@@ -13,6 +13,7 @@ COMMANDS = {  # the module of each, and what it does
     "predict": ("predicting", "Predict the rows of FILE with MODEL, and score them where FILE has the target."),
     "info": ("describing", "Say what MODEL predicts from which columns, how good it was, and how it was made."),
     "report": ("reporting", "Write a report of MODEL on a table: scores, effects and the path, as one HTML file."),
+    "export": ("exporting", "Write MODEL as ONNX, with which other programs predict."),
     "demo": ("demonstrating", "Select 5 features of the breast-cancer data, with 30 columns of noise added."),
 }
 
@@ -44,6 +45,7 @@ _LINES = {
     ),
     "info": ("riata info result/model.riata", "riata info result/model.riata --json"),
     "report": ("riata report result/model.riata test.csv --out report.html",),
+    "export": ("riata export result/model.riata model.onnx",),
     "demo": ("riata demo --out demo", "riata select demo/data.csv --target diagnosis"),
 }
 EXAMPLES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from riata.cli import options
+from riata.cli import continuing, options
 from riata.cli.masking import accuracy_notes, hide, measure, overall
 from riata.cli.options import Job
 from riata.cli.output import (
@@ -53,6 +54,8 @@ def impute(
     skip: options.Skip = 0,
     seed: options.Seed = 0,
     hidden: options.Hidden = "256,256",
+    checkpoint: continuing.Checkpoint = None,
+    resume: continuing.Resume = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -70,7 +73,8 @@ def impute(
         text = read_text(file, how) if source.is_text and ".csv" in out.name.lower() else None
         table = prepare_to_fill(source, options.column_options(None, numeric, dates, drop), text)
         k = options.check_k(k, table.X.shape[1], "columns of numbers")
-        run(table, Job(out, seed, k, hidden=options.parse_widths(hidden), quiet=quiet, json=json), text)
+        job = Job(out, seed, k, hidden=options.parse_widths(hidden), quiet=quiet, json=json, checkpoint=checkpoint)
+        run(table, replace(job, resume=continuing.check_resume(checkpoint, resume)), text)
 
 
 def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
@@ -85,6 +89,7 @@ def run(table: Fillable, job: Job, text: pd.DataFrame | None = None) -> None:
     text : DataFrame, optional
         The table as text, to copy known cells as they were written.
     """
+    continuing.check_begun(job, ["model"])
     make_folder(job.out.parent)
     job.note(*table.notes)
     if not table.n_gaps:
@@ -130,9 +135,10 @@ def _fit(X: pd.DataFrame, job: Job) -> LassoNetImputer:
         n_features_to_select=job.k or X.shape[1],  # the path ends there: at once, where all columns may be used
         verbose=0 if job.quiet else 1,
         random_state=job.seed,
+        **continuing.kept(job, "model"),
     )
     with job.noting_warnings():
-        model.fit(X)
+        model.fit(X, **continuing.resumed(job))
     return model
 
 

@@ -160,6 +160,7 @@ PassThrough = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, such as the model.riata that select writes.")
 ]
+OutModel = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, .onnx; its folder is made.")]
 NewFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A table with the columns of the model; - for standard input.")
 ]
@@ -205,6 +206,8 @@ class Job:
     training: Any = None  # of the model; None for the usual one
     rank: int = 0  # of this process, where several fit one model: the first writes and prints
     n_ranks: int = 1
+    checkpoint: Path | None = None  # where fits keep what is complete
+    resume: bool = False  # whether to continue from there
 
     @property
     def console(self) -> Console:

@@ -43,6 +43,8 @@ def command_line(context: typer.Context) -> str:
     words = ["riata", str(context.info_name)]
     for parameter in context.command.params:
         name = str(parameter.name)
+        if name in ("checkpoint", "resume"):  # of no influence on the result
+            continue
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             words += _words(parameter, context.params[name])
@@ -115,7 +117,7 @@ def estimator_code(model: BaseEstimator) -> str:
     changed = {
         name: _Name(estimator_code(value)) if name in nested else _plain(value)
         for name, value in given.items()
-        if name != "verbose" and (name in nested or repr(value) != repr(default[name]))
+        if name not in ("verbose", "checkpoint") and (name in nested or repr(value) != repr(default[name]))
     }
     return _call(f"riata.{cls.__name__}", [], changed.items())
 

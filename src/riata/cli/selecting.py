@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from riata import plot
-from riata.cli import evidence, losses, options, printing
+from riata.cli import continuing, evidence, losses, options, printing
 from riata.cli.columns import show_columns
 from riata.cli.evidence import Evidence, Rows
 from riata.cli.opening import MODEL_FILE
@@ -61,6 +61,8 @@ def select(
     image: options.Image = None,
     loss: options.LossName = None,
     report: options.WithReport = True,
+    checkpoint: continuing.Checkpoint = None,
+    resume: continuing.Resume = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -74,6 +76,7 @@ def select(
         job = replace(job, max_false=options.check_max_false(stability, max_false), fdr=options.check_fdr(fdr))
         job = replace(job, n_jobs=options.check_jobs(jobs))
         job = replace(job, image=options.parse_image(image), report=report, loss=losses.parse_loss(loss))
+        job = replace(job, checkpoint=checkpoint, resume=continuing.check_resume(checkpoint, resume))
         columns = {"time": time, "event": event, "entry": entry, "strata": strata, "id": id}
         options.check_target(target, task, loss=job.loss, **columns)
         task = losses.task_of(task, job.loss)
@@ -114,6 +117,8 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     fit, held_out = table.split(job.seed)
     check_survival(table, fit, held_out)
     evidence.check(table, fit, job)
+    fits = {"model": True, "stability": job.max_false is not None, "knockoffs": job.fdr is not None}
+    continuing.check_begun(job, [name for name, asked in fits.items() if asked])
     if not job.rank:
         make_folder(job.out)
     replaced = _replaced(job, origin.command)
@@ -189,6 +194,7 @@ def _further_evidence(result: Result, fit: Rows) -> tuple[Evidence, dict[str, by
 
 def _fit(table: Table, rows: Rows, job: Job) -> Any:
     shared = {"verbose": 0 if job.quiet else 1, "random_state": job.seed, **evidence.settings(job)}
+    shared |= continuing.kept(job, "model")
     plain, cross = evidence.ESTIMATORS[table.task]
     if job.training is not None:
         shared["training"] = job.training
@@ -198,7 +204,7 @@ def _fit(table: Table, rows: Rows, job: Job) -> Any:
     else:
         model = plain(**shared, **({} if job.k is None else {"select": "best"}))
     with job.noting_warnings({"raise val_size, or set n_features_to_select": "use --k or --cv"}):
-        model.fit(table.X.iloc[rows], table.y_of(rows))
+        model.fit(table.X.iloc[rows], table.y_of(rows), **continuing.resumed(job))
     # Importances and the figure need the whole path, so k is applied to it rather than ending it early; in cross-validation
     # k is part of the selection rule, and ends it.
     return model if job.k is None or job.cv is not None else model.at(n_features=job.k)

@@ -49,6 +49,10 @@ def share(rows: Rows, job: Job) -> Rows:
 def _refuse(job: Job, survival: bool) -> None:
     if survival:
         raise TableError("--time: a Cox model is fitted by one process: start riata without torchrun")
+    if job.checkpoint is not None:
+        raise TableError(
+            "--checkpoint: a fit by several processes keeps none: leave it out, or start riata without torchrun"
+        )
     given = {"--cv": job.cv, "--stability": job.max_false, "--fdr": job.fdr}
     for option, value in given.items():
         if value is not None:

@@ -112,7 +112,7 @@ class Completer(Solver):
         self.gaps = gaps
         self.columns = columns
         self.hide = hide
-        network, X, n = problem.network, problem.X, len(gaps.values)
+        network, X, n = problem.network, _table(problem), len(gaps.values)
         self._copies_pass = network.passes(1, len(X), X, learns=False)
         self._table_pass = self._copies_pass if len(X) == n else network.passes(1, n, X, learns=False)
 
@@ -140,7 +140,8 @@ class Completer(Solver):
         """Draw the entries to hide, make them the target, and write the filled copies of the table into X."""
         problem, gaps = self.problem, self.gaps
         n, d = gaps.values.shape
-        n_copies = len(problem.X) // n
+        X = _table(problem)
+        n_copies = len(X) // n
         uniform = torch.rand((n_copies, n, d), generator=self.draw, device=gaps.values.device)
         hidden = (uniform < self.hide) & gaps.observed
         shown = (gaps.observed & ~hidden).flatten(0, 1)
@@ -149,9 +150,9 @@ class Completer(Solver):
         problem.target.copy_(torch.where(targets, gaps.values, torch.nan).flatten(0, 1))
         n_fills = int(torch.randint(1, MAX_FILLS + 1, (1,), generator=self.draw, device=gaps.values.device))
         output = self._fill(weights, self._copies_pass, values, shown, n_fills if self.hide else 0)
-        torch.where(shown[:, self.columns], values[:, self.columns], output[:, self.columns], out=problem.X)
+        torch.where(shown[:, self.columns], values[:, self.columns], output[:, self.columns], out=X)
         if self._descent is not None and self._descent.problem is not problem:
-            self._descent.problem.X.copy_(problem.X[:, self._features])
+            _table(self._descent.problem).copy_(X[:, self._features])
         self._evaluated = None  # the evaluation of these weights was on other inputs
 
     def _fill(
@@ -167,3 +168,9 @@ class Completer(Solver):
         layers = self.problem.network.layers(Weights(weights.rows[:, selected], weights.upper))
         columns, limits = self.columns[selected], self.gaps.limits
         return fill(lambda X: forward.forward(layers, X)[0], values, shown, columns, limits, n_fills, on_fill)
+
+
+def _table(problem: Problem) -> Tensor:
+    """Return the filled copies of the table."""
+    assert isinstance(problem.X, Tensor)
+    return problem.X

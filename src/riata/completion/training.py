@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,9 @@ from riata.path.points import Point
 from riata.path.solve import points
 from riata.prox import Groups
 from riata.solver.problem import Problem
+from riata.solver.solve import SolverState
 from riata.solver.stopping import Stopping
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["HistoryRow", "Trained", "Trainer", "linear_precision", "train"]
 
@@ -65,14 +68,24 @@ class Trainer:
     stopping: Stopping
     seeds: tuple[int, int]  # of the entries to hide, and of the initial weights
     on_evaluation: Callable[[HistoryRow], None] | None = None
+    saved: Checkpoint = UNSAVED
 
     def run(self, inputs: NDArray[np.int64], initial: Point | None = None) -> tuple[Completer, Trained]:
         """Train on some columns, given by position, from the linear model or from the weights of a point with these."""
         completer = self._completer(inputs)
+        what = f"{inputs.tolist()} {None if initial is None else initial.lambda_.hex()}"
+        name = f"trained-{sha256(what.encode()).hexdigest()[:16]}"
+        known: tuple[Trained, SolverState] | None = self.saved.read(name)
+        if known is not None:
+            trained, state = known
+            weights = Weights(*(part.to(self.gaps.values) for part in trained.weights))
+            completer.restore(state, weights)
+            return completer, trained._replace(weights=weights)
         start = self._start(inputs) if initial is None else as_tensors(initial.weights, self.gaps.values)
         completer.active_set = False  # a column without a linear association starts at zero, and must be able to enter
         trained = train(completer, start, self.stopping, self.on_evaluation)
         completer.active_set = True
+        self.saved.write(name, (trained, completer.state(trained.weights)))
         return completer, trained
 
     def point(self, completer: Completer, trained: Trained, lambda_: float = 0.0) -> FilledPoint:

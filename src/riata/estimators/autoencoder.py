@@ -16,10 +16,13 @@ from riata.estimators.documentation import documented
 from riata.estimators.fitting import Settings
 from riata.estimators.training import Stages
 from riata.losses.targets import ColumnScaling, Reconstruction, Target
+from riata.network.head import Block, Head
 from riata.path.points import Path
 from riata.preprocess.prepare import ColumnOptions
 
 __all__ = ["LassoNetAutoencoder"]
+
+_FARTHEST = 1e307  # numbers whose differences are finite, those of an estimate beyond the range of a column too
 
 
 @documented
@@ -70,6 +73,7 @@ class LassoNetAutoencoder(BaseLassoNet):
         sample_weight: ArrayLike | None = None,
         *,
         X_val: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Solve the path from the dense model to the empty one and select a point.
 
@@ -84,13 +88,15 @@ class LassoNetAutoencoder(BaseLassoNet):
             of the others counts as two of them.
         X_val : array-like, optional
             Samples to validate on instead of a random part of X.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
         self
             The fitted estimator, at the selected point.
         """
-        return self._fit(X, None, sample_weight, X_val, X_val)
+        return self._fit(X, None, sample_weight, X_val, X_val, resume)
 
     def path(
         self,
@@ -195,6 +201,8 @@ class LassoNetAutoencoder(BaseLassoNet):
         checked = validate_data(self, frame, reset=reset, **kinds, **how)
         if np.isnan(checked).any():
             raise ValueError("Input X contains NaN: fill the gaps first, for which there is LassoNetImputer")
+        if float(np.abs(checked).max()) > _FARTHEST:
+            raise ValueError(f"X holds numbers beyond ±{_FARTHEST:g}, whose differences overflow: use another unit")
         return checked, checked
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
@@ -204,6 +212,9 @@ class LassoNetAutoencoder(BaseLassoNet):
     def _column_options(self) -> ColumnOptions:
         check.one_of("preprocessing", self.preprocessing, ("standard", None))
         return ColumnOptions(self.preprocessing, reconstruct=True)
+
+    def _head(self) -> Head:
+        return Head("reconstruction", (Block("linear", self.n_features_in_),))
 
     def _settings(self) -> Settings:
         settings = super()._settings()

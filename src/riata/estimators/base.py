@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.estimators import sharing
-from riata.estimators.fitting import Checked, Settings, prepare
+from riata.estimators import saving, sharing
+from riata.estimators.export import Exports
+from riata.estimators.fitting import Checked, Prepared, Settings, prepare
 from riata.estimators.model import PathModel
 from riata.estimators.selector import ColumnSelector
 from riata.estimators.solving import Solved, solve
+from riata.estimators.streaming import draw, in_batches, in_blocks, opened
 from riata.losses.targets import Target
 from riata.network import user
-from riata.network.export import FittedModule
 from riata.path import selection
 from riata.path.points import Point
 from riata.preprocess import interactions
@@ -30,7 +32,10 @@ from riata.preprocess.marginal import effective
 from riata.preprocess.prepare import ColumnOptions
 from riata.preprocess.redundancy import alternatives, stride
 from riata.preprocess.samples import Samples, merged
+from riata.preprocess.sparse import stacked
 from riata.ranks import Ranks, SharedRows
+from riata.sources import Rows, in_memory
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["BaseLassoNet"]
 
@@ -38,11 +43,13 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(repr=False, eq=False)
-class BaseLassoNet(ColumnSelector, PathModel):
+class BaseLassoNet(Exports, ColumnSelector, PathModel):
     """The steps of a fit."""
 
     _: KW_ONLY
     preprocessing: str | None = "auto"
+
+    _streams: ClassVar[bool] = False  # whether samples may be read block by block
 
     # What a subclass defines.
 
@@ -60,14 +67,35 @@ class BaseLassoNet(ColumnSelector, PathModel):
 
     # Steps of fit.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, resume: bool) -> Self:
         settings = self._settings()
-        with self._all_or_nothing():
-            checked = self._check(X, y, sample_weight, X_val, y_val, settings.ranks)
-            prepared = prepare(checked, settings)
-            del checked  # once prepared, the samples would only hold memory
-            solved = solve(prepared, settings)
+        with self._all_or_nothing(), saving.opened(self, resume) as saved:
+            prepared = self._prepared(X, y, sample_weight, X_val, y_val, settings, saved)
+            solved = solve(prepared, settings, saved)
             return self._store(solved, self._select(solved))
+
+    def _prepared(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, settings: Settings, saved: Checkpoint
+    ) -> Prepared:
+        """Check all data and pose the problem; of a table that is read block by block that of the rows drawn to learn from."""
+        ranks = settings.ranks
+        X = self._opened(X) if ranks is None else X
+        if ranks is not None or not isinstance(X, Rows):
+            return prepare(self._check(X, y, sample_weight, X_val, y_val, saved, ranks=ranks), settings)
+        if saved is not UNSAVED:
+            raise ValueError(
+                "a fit to a table that is read block by block has no checkpoints: leave checkpoint out, or give X in memory"
+            )
+        in_batches(settings)
+        drawn = draw(X, self._plain_target(y), sample_weight, self._finite() == "allow-nan", self.random_state)
+        checked = self._check(drawn.frame, drawn.target, drawn.sample_weight, X_val, y_val, merges=False)
+        drawn.check_target(checked.target)
+        drawn = drawn.without_samples()
+        return drawn.fed(checked, prepare(checked, settings), settings)
+
+    def _opened(self, X: Any) -> Any:
+        """Return X in memory, or as a table that is read block by block."""
+        return opened(X) if self._streams else in_memory(X, type(self).__name__)
 
     def _settings(self) -> Settings:
         """Check every parameter that can be checked without data."""
@@ -100,8 +128,22 @@ class BaseLassoNet(ColumnSelector, PathModel):
             ranks=training.ranks(),
         )
 
-    def _check(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, ranks: Ranks | None = None) -> Checked:
-        """Check all data, leave out samples of weight zero, and hold some out to validate on."""
+    def _check(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        saved: Checkpoint = UNSAVED,
+        *,
+        ranks: Ranks | None = None,
+        merges: bool = True,
+    ) -> Checked:
+        """Check all data, leave out samples of weight zero, merge equal ones, and hold some out to validate on.
+
+        Begin or continue a checkpoint of them.
+        """
         X, y, weights = self._arrays(X, y, sample_weight, X_val, ranks)
         used = weights > 0
         if not used.all():
@@ -112,7 +154,8 @@ class BaseLassoNet(ColumnSelector, PathModel):
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
-        seeds = [int(s) for s in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)]
+        random = check_random_state(saved.seed(self.random_state))
+        seeds = [int(s) for s in random.randint(np.iinfo(np.int32).max, size=3)]
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
         if ranks is not None:
@@ -120,7 +163,17 @@ class BaseLassoNet(ColumnSelector, PathModel):
         if X_val is not None:
             samples = self._with_validation(X, encoded, weights, X_val, y_val, target, ranks)
         else:
-            samples = _split(X, encoded, weights, self.val_size, target, seeds[0])
+            samples = _split(X, encoded, weights, self.val_size, target, seeds[0], merges=merges)
+        data = {
+            "X": X,
+            "y": encoded,
+            "sample_weight": weights,
+            "the costs of columns": costs,
+            "the groups of columns": ids,
+        }
+        if X_val is not None:
+            data |= {"X_val": samples.X[samples.n_fit :], "y_val": samples.target[samples.n_fit :]}
+        saved.begin(lambda: saving.fingerprint(self, data, levels=self._categories))
         return Checked(samples, target, self._categories, costs, ids, (seeds[1], seeds[2]))
 
     def _arrays(self, X: Any, y: Any, sample_weight: Any, X_val: Any, ranks: Ranks | None) -> tuple[Any, Any, Floats]:
@@ -130,7 +183,7 @@ class BaseLassoNet(ColumnSelector, PathModel):
         self._categories = self._learn_categories(X, sample_weight)
         X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
-        return X, y, check.sample_weight(sample_weight, len(X))
+        return X, y, check.sample_weight(sample_weight, X.shape[0])
 
     def _learn_categories(self, X: Any, sample_weight: Any) -> Categories | None:
         """Return the columns that hold categories, and their levels."""
@@ -139,11 +192,12 @@ class BaseLassoNet(ColumnSelector, PathModel):
     def _validated(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
         """Check X and y as scikit-learn does, with codes in the place of levels, and y as numbers."""
         X, y = self._encoded(X, reset=reset), self._plain_target(y)
-        kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": self._finite()}
-        checked: tuple[Any, Any] = validate_data(
-            self, X, y, reset=reset, multi_output=True, y_numeric=False, **kinds, **how
-        )
-        return checked
+        X, y = validate_data(self, X, y, reset=reset, multi_output=True, y_numeric=False, **self._kinds(), **how)
+        if issparse(X) and self.preprocessing == "piecewise":
+            raise ValueError(
+                'preprocessing="piecewise" would store all entries of a sparse X: use "auto" or "standard", or X.toarray()'
+            )
+        return check.in_rows(X), y
 
     def _with_validation(
         self,
@@ -157,16 +211,16 @@ class BaseLassoNet(ColumnSelector, PathModel):
     ) -> Samples:
         if ranks is None:
             X_val, y_val = self._validated(X_val, y_val, reset=False)
-            stacked = np.vstack([X, X_val])
+            both = stacked(X, X_val)
         else:
             X_val, y_val = sharing.joint_validation(self, X_val, y_val, ranks)
-            stacked = X.above(X_val)
+            both = X.above(X_val)
         held_out = target.encode(y_val)
         return Samples(
-            stacked,
+            both,
             np.vstack([encoded, held_out]),
-            np.append(weights, target.weighted(held_out, np.ones(len(X_val)))),
-            len(X),
+            np.append(weights, target.weighted(held_out, np.ones(len(held_out)))),
+            len(encoded),
         )
 
     def _select(self, solved: Solved) -> Point:
@@ -246,28 +300,16 @@ class BaseLassoNet(ColumnSelector, PathModel):
         check_is_fitted(self, "point_")
         return self._solved.preprocessing.screening.tested
 
-    @property
-    def module_(self) -> FittedModule:
-        """The model at its point as a torch module, from samples of X to outputs on the scale of the target, in float64.
-
-        Outputs are what ``predict`` begins with: logits of classes, logarithms where a loss predicts exp(output).
-        """
-        check_is_fitted(self, "point_")
-        if self._categories is not None:
-            raise AttributeError(
-                "module_ takes tensors of numbers, and X has columns of categories: encode them as 0/1 columns before fit, "
-                "with feature_groups, or use predict"
-            )
-        solved = self._solved
-        return FittedModule(self.point_.weights, solved.network, solved.preprocessing, solved.target_scaling)
-
     def _get_support_mask(self) -> NDArray[np.bool_]:
         return self.selected_
 
     def _output(self, X: ArrayLike) -> Floats:
         """Return the output for samples of X, on the scale of the target, (n, o)."""
         check_is_fitted(self, "point_")
-        return self._solved.output(self.point_.weights, self._numbers(X))
+        weights, X = self.point_.weights, opened(X)
+        if isinstance(X, Rows):
+            return in_blocks(X, weights.features, lambda block: self._solved.output(weights, self._numbers(block)))
+        return self._solved.output(weights, self._numbers(X))
 
     def _coefficients(self) -> Floats:
         """Return the linear weights on the original scale of X and of the target, (o, d)."""
@@ -280,13 +322,15 @@ class BaseLassoNet(ColumnSelector, PathModel):
         return tags
 
 
-def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int) -> Samples:
+def _split(
+    X: Any, encoded: Floats, weights: Floats, share: float, target: Target, seed: int, *, merges: bool
+) -> Samples:
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
-        shared: Any = X
-        return Samples(shared, encoded, weights, len(X)) if isinstance(X, SharedRows) else merged(X, encoded, weights)
+        apart = isinstance(X, SharedRows) or not merges
+        return Samples(X, encoded, weights, len(encoded)) if apart else merged(X, encoded, weights)
     strata, subjects = target.strata(encoded), target.subjects(encoded)
-    where = np.arange(len(X))
+    where = np.arange(len(encoded))
     if subjects is not None:  # a subject has the highest label of its samples
         _, where = np.unique(subjects, return_inverse=True)
         if strata is not None:
@@ -302,7 +346,7 @@ def _split(X: Any, encoded: Floats, weights: Floats, share: float, target: Targe
     parts = train_test_split(np.arange(n), test_size=n_val, stratify=strata, random_state=seed)
     fit, val = (np.flatnonzero(np.isin(where, part)) for part in parts)
     order = np.concatenate([fit, val])
-    return Samples(X[order], encoded[order], weights[order], len(fit), split=True)
+    return Samples(X[order], encoded[order], weights[order], len(fit), split=True, order=order)
 
 
 def _ranked(importances: Floats, selected: NDArray[np.bool_], strength: Floats) -> Floats:

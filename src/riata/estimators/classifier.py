@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from riata import check
 from riata.estimators.documentation import documented
 from riata.estimators.supervised import Supervised
+from riata.losses.coding import Labels
 from riata.losses.targets import Classes, Target, learn_classes
+from riata.network.head import Head, of_classes
 
 __all__ = ["LassoNetClassifier"]
 
@@ -63,6 +65,7 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     class_weight: Any = None
 
     _distributes: ClassVar[bool] = True
+    _streams: ClassVar[bool] = True
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_classes(y, weights, self.loss, self.class_weight)
@@ -175,6 +178,11 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
         likelihood = np.where(y > 0, probability, 1 - probability)
         losses: NDArray[np.float64] = -np.log(np.maximum(likelihood, _LEAST_LIKELIHOOD)).sum(axis=2)
         return losses
+
+    def _head(self) -> Head:
+        coding, n = self._target.coding, len(self._solved.target_scaling.scale)
+        classes = np.zeros(n, dtype=coding.dtype) if isinstance(coding, Labels) else self.classes_
+        return Head("probability", of_classes(coding, n), classes=classes)
 
     @property
     def coef_(self) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +21,7 @@ from riata.estimators.solving import Solved
 from riata.estimators.supervised import Supervised
 from riata.losses.survival import EVENT, Ranks, Survival, learn_survival
 from riata.losses.targets import Target
+from riata.network.head import Block, Head
 from riata.path import selection
 from riata.path.points import Point
 from riata.survival.baseline import Baseline, breslow
@@ -107,10 +109,8 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
         array of shape (n_samples,)
             The log hazards.
         """
-        log_hazard, solved = self._output(X)[:, 0], self._solved
-        average = np.zeros((1, solved.preprocessing.n_inputs))
-        relative: Floats = log_hazard - solved.output_on_inputs(self.point_.weights, average)[0, 0]
-        return relative
+        log_hazard: Floats = self._output(X)[:, 0] - self._at_average()
+        return log_hazard
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike, strata: ArrayLike | None = None, *, return_array: bool = False
@@ -266,6 +266,14 @@ class LassoNetCoxRegressor(SurvivalPlots, Supervised):
 
     # Hazards.
 
+    def _at_average(self) -> float:
+        """Return the output for a sample whose inputs are zero."""
+        average = torch.zeros(1, self._solved.preprocessing.n_inputs)
+        return float(self._solved.output_on_inputs(self.point_.weights, average)[0, 0])
+
+    def _head(self) -> Head:
+        return Head("log_hazard", (Block("linear", 1),), offset=-self._at_average(), flat=True)
+
     def _cumulative_hazard(self, X: ArrayLike, strata: ArrayLike | None) -> Floats:
         log_hazard = self._output(X)[:, 0]
         return self._baselines.at(self.point_).cumulative_hazard(log_hazard, self._codes(strata, len(log_hazard)))
@@ -316,7 +324,7 @@ class Baselines:
         problem = refit.solver.problem
         weights = problem.weights if refit.all_weights is None else refit.all_weights
         n = weights.shape[1]
-        inputs = problem.X[:n].cpu().numpy().astype(np.float64)
+        inputs, _ = problem.samples(0, n)
         return breslow(
             problem.target[:n].cpu().numpy().astype(np.float64),
             cast(Ranks, self.solved.target_scaling).times,

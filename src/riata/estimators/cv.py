@@ -23,13 +23,14 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import check_random_state
 
 from riata import check
-from riata.estimators import folds
+from riata.estimators import folds, saving
 from riata.estimators.classifier import LassoNetClassifier
 from riata.estimators.cox import LassoNetCoxRegressor, most_features
 from riata.estimators.documentation import documented
 from riata.estimators.folds import Candidate, Choice, Fold, Samples, Whole
 from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
+from riata.estimators.selector import named
 from riata.estimators.supervised import Supervised
 from riata.estimators.training import on_gpu, refuse_distributed
 from riata.jobs import Job, beside, run
@@ -37,6 +38,7 @@ from riata.losses.survival import EVENT
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.preprocess import categories
+from riata.storage import Checkpoint
 
 __all__ = ["LassoNetClassifierCV", "LassoNetRegressorCV"]
 
@@ -47,6 +49,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
 
     _single: ClassVar[type[Supervised]]  # the estimator of all samples
     _distributes: ClassVar[bool] = False
+    _streams: ClassVar[bool] = False
 
     _: KW_ONLY
     cv: Any = 5
@@ -54,7 +57,13 @@ class CrossValidated(CrossValidationPlots, Supervised):
     n_jobs: int | None = None
 
     def fit(  # type: ignore[override]
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Score the points of the path by cross-validation, select one, and solve the path on all samples.
 
@@ -68,28 +77,32 @@ class CrossValidated(CrossValidationPlots, Supervised):
             Non-negative weights, in training and in scores.
         groups : array-like of shape (n_samples,), optional
             Samples to keep in one fold, such as those of one patient or one batch: passed to the splitter.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
         self
             The estimator fitted on all samples, at the selected point.
         """
-        with self._all_or_nothing():
-            return self._cross_validate(X, y, sample_weight, groups)
+        with self._all_or_nothing(), saving.opened(self, resume) as saved:
+            return self._cross_validate(X, y, sample_weight, groups, saved)
 
-    def _cross_validate(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _cross_validate(self, X: Any, y: Any, sample_weight: Any, groups: Any, saved: Checkpoint) -> Self:
         refuse_distributed(self.training, type(self).__name__)
-        rows = self._rows(X, y, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        rows = self._rows(self._opened(X), y, sample_weight)
+        seed = int(check_random_state(saved.seed(self.random_state)).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)
         splits = self._splits(rows, groups, seed)
         scorer = self._scorer()
-        candidates = self._candidates(estimators, rows)
-        results, known = self._results(candidates, rows, splits, scorer)
+        data = {"X": rows.X, "y": rows.y, "sample_weight": rows.weights, "the folds": splits}
+        saved.begin(lambda: saving.fingerprint(self, data, levels=self._categories))
+        candidates = self._candidates(estimators, rows, saved)
+        results, known = self._results(candidates, rows, splits, scorer, saved)
         choice = self._choose(self._allowed(results, rows.y))
         row: Any = results.loc[choice.row]
         candidate = candidates[row["candidate"]]
-        estimator = self._final(candidate)
+        estimator = self._final(candidate).set_params(checkpoint=saved.part("whole", 1))
         choose = _Chosen(self.n_features_to_select, self.select, float(row["lambda_"]), choice)
         (fitted,) = run(folds.final, [Job("the path on all rows", (estimator, candidate, rows, choose, known))])
         self._store(fitted._solved, fitted.point_)
@@ -139,12 +152,13 @@ class CrossValidated(CrossValidationPlots, Supervised):
         self._categories = self._learn_categories(X, sample_weight)
         checked, y = self._validated(X, y, reset=True, ensure_min_samples=2)
         self._check_number()
-        weights = None if sample_weight is None else check.sample_weight(sample_weight, len(checked))
-        self._learn_target(y, np.ones(len(checked)) if weights is None else weights)
+        n = checked.shape[0]
+        weights = None if sample_weight is None else check.sample_weight(sample_weight, n)
+        self._learn_target(y, np.ones(n) if weights is None else weights)
         names = getattr(self, "feature_names_in_", None)
         if self._categories is not None:  # every fold learns its own levels
             return Samples(categories.as_frame(X), y, weights)
-        return Samples(checked if names is None else pd.DataFrame(checked, columns=names), y, weights)
+        return Samples(named(checked, names), y, weights)
 
     def _estimators(self, seed: int) -> list[Supervised]:
         """Return one estimator for each pair of a shape and an M, all of them checked."""
@@ -159,7 +173,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
             shared["categorical_features"] = list(self._categories.columns)
         found = []
         for shape, M in product(shapes, strengths):
-            own = {"hidden_dims": shape, "M": M, "refit": False, "verbose": 0, "random_state": seed}
+            own = {"hidden_dims": shape, "M": M, "refit": False, "verbose": 0, "random_state": seed, "checkpoint": None}
             found.append(self._single(**{**shared, **own}))
             found[-1]._settings()
         return found
@@ -184,37 +198,47 @@ class CrossValidated(CrossValidationPlots, Supervised):
             raise ValueError(f"scoring must be one scorer, as λ is selected by one score; got {self.scoring!r}")
         return check_scoring(self._single(), self.scoring)
 
-    def _candidates(self, estimators: Sequence[Supervised], rows: Samples) -> list[Candidate]:
+    def _candidates(self, estimators: Sequence[Supervised], rows: Samples, saved: Checkpoint) -> list[Candidate]:
         """Solve every estimator's path once."""
         whole = [estimator.set_params(select=0.0, n_features_to_select=None) for estimator in estimators]
-        jobs = [
-            Job(f"the first path with {_described(estimator)}", (estimator, rows, self.refit)) for estimator in whole
-        ]
-        ahead = self._run(folds.first, jobs, "paths on all samples")
+        jobs = []
+        for i, estimator in enumerate(whole, 1):
+            part = saved.part("path", i)
+            replica = clone(estimator).set_params(checkpoint=part)
+            name = f"the first path with {_described(estimator)}"
+            jobs.append(Job(name, (folds.first, part, replica, rows, self.refit)))
+        ahead = self._run(jobs, "paths on all samples")
         return [folds.candidate(*each, self.refit) for each in zip(whole, ahead, strict=True)]
 
-    def _run(self, work: Any, jobs: Sequence[Job], title: str) -> list[Any]:
-        """Do work on every job; on a GPU side by side."""
-        return run(work, jobs, n_jobs=self.n_jobs, side_by_side=self._beside, title=title, shown=bool(self.verbose))
+    def _run(self, jobs: Sequence[Job], title: str) -> list[Any]:
+        """Do the work of every job, or take it from the checkpoint; on a GPU side by side, if there is none."""
+        shown = bool(self.verbose)
+        return run(saving.kept, jobs, n_jobs=self.n_jobs, side_by_side=self._beside, title=title, shown=shown)
 
     @property
     def _beside(self) -> bool:
-        return beside(self.n_jobs, on_gpu(self.training))
+        return self.checkpoint is None and beside(self.n_jobs, on_gpu(self.training))
 
     def _results(
-        self, candidates: Sequence[Candidate], rows: Samples, splits: Sequence[Fold], scorer: Any
+        self,
+        candidates: Sequence[Candidate],
+        rows: Samples,
+        splits: Sequence[Fold],
+        scorer: Any,
+        saved: Checkpoint,
     ) -> tuple[pd.DataFrame, Whole | None]:
         """Solve the path of every candidate on every fold; return one row for each candidate and λ.
 
         Where folds are solved side by side, the path on all rows may be solved beside them; it is returned too.
         """
         jobs = []
-        for candidate, fold in product(candidates, splits):
-            name = f"{fold.name} with {_described(candidate.estimator)}"
-            jobs.append(Job(name, (folds.scores, clone(candidate.estimator), candidate, rows, fold, scorer)))
+        for i, (candidate, fold) in enumerate(product(candidates, splits), 1):
+            name, part = f"{fold.name} with {_described(candidate.estimator)}", saved.part("fold", i)
+            replica = clone(candidate.estimator).set_params(checkpoint=part)
+            jobs.append(Job(name, (folds.scores, part, replica, candidate, rows, fold, scorer)))
         if self._beside and len(candidates) == 1 and self.n_features_to_select is None:
-            jobs.append(Job("the path on all rows", (folds.whole, self._final(candidates[0]), rows)))
-        scores = iter(self._run(folds.do, jobs, "folds"))
+            jobs.append(Job("the path on all rows", (folds.whole, None, self._final(candidates[0]), rows)))
+        scores = iter(self._run(jobs, "folds"))
         frames = [folds.table(candidate, [next(scores) for _ in splits]) for candidate in candidates]
         results = pd.concat(frames, keys=range(len(frames)), names=["candidate", None]).reset_index("candidate")
         if is_classifier(self) and self.scoring in (None, "accuracy"):

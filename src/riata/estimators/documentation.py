@@ -21,7 +21,8 @@ hidden_dims : tuple of int, torch.nn.Module or callable, default=(100,)
         there are enough samples every column is expanded into piecewise-linear pieces between its quantiles, which enter and
         leave together, else only those with a non-monotone effect; inputs are standardised and kept within five standard
         deviations. "standard" only centres columns and divides them by their standard deviation, as in the paper, and is
-        what "auto" does for M = 0, the lasso. "piecewise" expands every column. None leaves columns and target as they are.
+        what "auto" does for M = 0, the lasso, and for a sparse X. "piecewise" expands every column. None leaves columns and
+        target as they are.
     missing : {"indicator", "mean", "error"}, default="indicator"
         What a missing number in X (NaN) becomes: the mean of its column and a mark, which is part of the same feature; the mean
         alone; or an error. Missing categories are a level of their own.
@@ -67,7 +68,10 @@ hidden_dims : tuple of int, torch.nn.Module or callable, default=(100,)
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split, of the weights to start from, of batches and of dropout."""
+        Seed of the split, of the weights to start from, of batches and of dropout.
+    checkpoint : str or path, optional
+        A folder, which is made, for what is complete: the path after each point, refits, and of cross-validation every fold.
+        ``fit(..., resume=True)`` continues after the last of it, and ends with the same model, to the bit."""
 
 _CV_PARAMETERS = """\
 hidden_dims : tuple of int or list of tuples, default=(100,)

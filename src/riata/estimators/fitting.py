@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import threads
 from riata.estimators import sharing
 from riata.losses import JointLoss
 from riata.losses.targets import Target
-from riata.network import user
+from riata.network import sparse, user
 from riata.network.constant import with_constants
 from riata.network.stacked import Architecture, Network, Weights
 from riata.path import start as starts
@@ -68,7 +69,8 @@ class Settings:
         if size == "auto":
             small = _SMALL_JOINT if isinstance(problem.loss, JointLoss) else _SMALL
             n = problem.n_fit_of_all
-            size = None if n < small else max(_BATCH, n // _BATCH)
+            all_at_once = n < small and problem.feed is None
+            size = None if all_at_once else max(_BATCH, n // _BATCH)
         return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)  # type: ignore[arg-type]
 
 
@@ -102,7 +104,7 @@ class Prepared:
         drawn = starts.draw(problem.network, self.seeds[1], problem.X, self.preprocessing.constant)
         if problem.ranks is None:
             return drawn
-        return Weights(*(part.to(problem.X) for part in problem.ranks.of_first(tuple(part.cpu() for part in drawn))))
+        return Weights(*(part.to(problem.like) for part in problem.ranks.of_first(tuple(part.cpu() for part in drawn))))
 
 
 @threads.one_thread()
@@ -133,7 +135,7 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
     problem = Problem(
         network=network,
         loss=loss,
-        X=tensors(learnt.inputs(own.X, settings.dtype)),
+        X=_inputs(own.X, learnt, tensors),
         target=tensors(target_scaling.apply(own.target, np.float64)),
         weights=tensors(own.fit[2][None] / weights.sum()),
         val_weights=_validation_weights(samples, own, tensors),
@@ -164,10 +166,19 @@ class _Tensors:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=self.dtype)).to(self.device)
 
 
+def _inputs(X: Any, learnt: Preprocessing, tensors: _Tensors) -> sparse.Table:
+    """Return what the network gets of all samples, as a sparse table where X is one and all entries would be many."""
+    if not issparse(X):
+        return tensors(learnt.inputs(X, tensors.dtype))
+    if X.shape[0] * learnt.n_inputs <= sparse.LARGEST:
+        return tensors(learnt.inputs(X.tocsc(), tensors.dtype))
+    return sparse.of_scipy(*learnt.implicit(X), getattr(torch, tensors.dtype), tensors.device)
+
+
 def _validation_weights(samples: Samples, own: Samples, tensors: _Tensors) -> torch.Tensor | None:
-    if len(samples.X) == samples.n_fit:
+    if len(samples.target) == samples.n_fit:
         return None
-    weights = np.zeros((1, len(own.X)))
+    weights = np.zeros((1, len(own.target)))
     weights[0, own.n_fit :] = own.weights[own.n_fit :] / samples.weights[samples.n_fit :].sum()
     return tensors(weights)
 

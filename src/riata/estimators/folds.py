@@ -11,12 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from riata.estimators import saving
 from riata.estimators.fitting import prepare
 from riata.estimators.solving import Solved, solve
 from riata.estimators.supervised import Supervised
 from riata.path import selection
 from riata.path.points import Path, Point
 from riata.path.refit import Plan
+from riata.storage import UNSAVED, Checkpoint
 
 _FURTHER = 1.1 ** np.arange(1, 16)  # where the path goes on if features are left at the last λ of the first path
 # A point is scored if it has at most this share of the features of the last one that was; finer where less than half is left,
@@ -101,37 +103,37 @@ class Whole(NamedTuple):
     solved: Solved
 
 
-def do(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Do work of different kinds."""
-    return work(*arguments)
-
-
 # Jobs: solve the path on all samples or on those of a fold, and score its points on the others.
 
 
-def _solved(estimator: Supervised, rows: Samples) -> tuple[Supervised, Solved]:
+def _solved(estimator: Supervised, rows: Samples, saved: Checkpoint = UNSAVED) -> tuple[Supervised, Solved]:
     """Check samples, prepare them and solve the path; return the estimator that checked them, not fitted yet."""
     settings = estimator._settings()
-    checked = estimator._check(rows.X, rows.y, rows.weights, None, None)
-    return estimator, solve(prepare(checked, settings), settings)
+    checked = estimator._check(rows.X, rows.y, rows.weights, None, None, saved)
+    return estimator, solve(prepare(checked, settings), settings, saved)
 
 
 def first(estimator: Supervised, rows: Samples, refit: str | bool) -> First:
     """Solve the first path, with a part of the samples to validate on, and find how long to refit its points."""
-    _, solved = _solved(clone(estimator), rows)
-    points = _worth_scoring(solved.path, refit)
-    plans = Plans((1,), (Plan(0, 0),))
-    if refit and solved.refit is not None:
-        solved.refit.ahead(points, refit)
-        found = {point.n_selected: solved.refit.plan(point, refit) for point in points if point.n_selected}
-        plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
+    with saving.opened(estimator, False) as saved:
+        _, solved = _solved(clone(estimator), rows, saved)
+        points = _worth_scoring(solved.path, refit)
+        plans = Plans((1,), (Plan(0, 0),))
+        if refit and solved.refit is not None:
+            solved.refit.ahead(points, refit)
+            found = {point.n_selected: solved.refit.plan(point, refit) for point in points if point.n_selected}
+            if found:  # without a column that varies there is nothing to refit
+                plans = Plans(*map(tuple, zip(*sorted(found.items()), strict=True)))
     return First(solved.path, tuple(point.lambda_ for point in points), plans)
 
 
 def scores(replica: Supervised, candidate: Candidate, rows: Samples, fold: Fold, scorer: Any) -> Scores:
     """Solve the path on a fold's samples and score its points on the others."""
-    model, solved = _solved(replica, rows.take(fold.fit))
-    test = rows.take(fold.test)
+    with saving.opened(replica, False) as saved:
+        return _scored(*_solved(replica, rows.take(fold.fit), saved), candidate, rows.take(fold.test), scorer)
+
+
+def _scored(model: Supervised, solved: Solved, candidate: Candidate, test: Samples, scorer: Any) -> Scores:
     weights = {"sample_weight": test.weights} if test.weights is not None and _weighs(scorer) else {}
     points = [solved.path[selection.at_lambda(solved.path, lambda_)] for lambda_ in candidate.scored]
     solved = solved.with_plans(candidate.plans.nearest)
@@ -157,10 +159,11 @@ def final(
     known: Whole | None = None,
 ) -> Supervised:
     """Solve the path on all samples if it is not known, select a point, and refit it as was best for its number of features."""
-    model, solved = known or whole(estimator, rows)
-    solved = solved.with_plans(candidate.plans.nearest)
-    fitted: Supervised = model.set_params(refit=candidate.refit)._store(solved, choose(solved.path))
-    return fitted
+    with saving.opened(estimator, False) as saved:
+        model, solved = known or Whole(*_solved(estimator, rows, saved))
+        solved = solved.with_plans(candidate.plans.nearest)
+        fitted: Supervised = model.set_params(refit=candidate.refit)._store(solved, choose(solved.path))
+        return fitted
 
 
 def _weighs(scorer: Any) -> bool:

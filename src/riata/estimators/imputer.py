@@ -18,6 +18,7 @@ from riata import check, completion, threads
 from riata.completion import Completer, FilledPoint, Gaps, Trained, Trainer
 from riata.completion.table import given_validation, hold_out, prepare
 from riata.completion.training import linear_precision
+from riata.estimators import saving
 from riata.estimators.documentation import documented
 from riata.estimators.model import PathModel, PathSettings
 from riata.estimators.training import Stages
@@ -27,6 +28,8 @@ from riata.path.points import Path, Point
 from riata.path.solve import solve_path
 from riata.progress import PathProgress
 from riata.solver.stopping import Stopping, affordable
+from riata.sources import in_memory
+from riata.storage import Checkpoint
 
 __all__ = ["LassoNetImputer"]
 
@@ -122,7 +125,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
 
     # Fitting.
 
-    def fit(self, X: ArrayLike, y: Any = None, *, X_val: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, *, X_val: ArrayLike | None = None, resume: bool = False) -> Self:
         """Learn to fill gaps, solve the path to fewer and fewer columns, and select a point.
 
         Parameters
@@ -134,16 +137,20 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         X_val : array-like of shape (n_samples, n_features), optional
             Entries to validate on instead of a random part of X: their values, and gaps elsewhere. Where X is known too, it
             is treated as a gap.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         """
         settings = self._settings()
-        with self._all_or_nothing():
+        with self._all_or_nothing(), saving.opened(self, resume) as saved:
             table, known = self._check_table(X, fitting=True)
-            held_out, seeds = self._held_out(table, known, X_val)
+            held_out, seeds = self._held_out(table, known, X_val, saved)
+            data = {"X": [table, known], "X_val": held_out, "the names of columns": self._names()}
+            saved.begin(lambda: saving.fingerprint(self, data))
             self._network = Network(self.n_features_in_, check.hidden_dims(self.hidden_dims))
             with threads.worth(len(table), self.n_features_in_, self._network):
                 gaps = self._prepare(table, known, held_out, settings)
-                point = self._solve(gaps, settings, seeds)
+                point = self._solve(gaps, settings, seeds, saved)
         return self.load(point)
 
     def _prepare(self, table: Table, known: Mask, held_out: Floats, settings: PathSettings) -> Gaps:
@@ -156,11 +163,11 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         self._gappy = (~known).any(axis=0) if self.add_indicator else None
         return gaps
 
-    def _solve(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int]) -> Point:
+    def _solve(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], saved: Checkpoint) -> Point:
         """Train the dense network, solve the path, select a point and train for its columns."""
         until = self.n_features_to_select or 0
         with PathProgress(self.n_features_in_, until=until, shown=bool(self.verbose)) as progress:
-            training = self._training(gaps, settings, seeds, progress)
+            training = self._training(gaps, settings, seeds, progress, saved)
             completer, trained = training.run(self._inputs())
             first = self._trained(training, completer, trained)
             weights, multiplier = completion.val_weights(gaps), settings.grid.multiplier
@@ -172,7 +179,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
                 sparse = replace(sparse, n_iters=_ITERS_FACTOR * affordable(completer.problem.X.numel()))
             there = Stopping(0, None, 0.0)  # the dense model is trained already
             (path,) = solve_path(
-                completer, trained.weights, settings.grid, there, sparse, until=until, on_point=progress
+                completer, trained.weights, settings.grid, there, sparse, until=until, on_point=progress, saved=saved
             )
             evaluated = completion.evaluate_path(path[1:], self._network, gaps, first)
             self.path_ = Path([first, *evaluated], multiplier=multiplier, val_weights=weights)
@@ -318,7 +325,7 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
         """Return a table of numbers and which of them are known."""
         table = validate_data(
             self,
-            check.numeric_frame(X, type(self).__name__, dates=False),
+            check.numeric_frame(in_memory(X, type(self).__name__), type(self).__name__, dates=False),
             reset=fitting,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._gaps_are_nan() else True,
@@ -331,9 +338,16 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             raise ValueError(f"X holds nothing but gaps: no entry differs from missing_values={self.missing_values!r}")
         return table, known
 
-    def _training(self, gaps: Gaps, settings: PathSettings, seeds: tuple[int, int], progress: PathProgress) -> Trainer:
+    def _training(
+        self,
+        gaps: Gaps,
+        settings: PathSettings,
+        seeds: tuple[int, int],
+        progress: PathProgress,
+        saved: Checkpoint,
+    ) -> Trainer:
         """Check what concerns single columns, and put together all that training takes."""
-        names = getattr(self, "feature_names_in_", None)
+        names = self._names()
         ids = check.groups(self.feature_groups, names, self.n_features_in_)
         costs = check.costs(self.feature_costs, names, self.n_features_in_, ids)
         check.reachable(self.n_features_to_select, costs, ids)
@@ -351,20 +365,24 @@ class LassoNetImputer(OneToOneFeatureMixin, TransformerMixin, PathModel):
             stopping=settings.dense,
             seeds=seeds,
             on_evaluation=lambda row: progress.train(row.n_iters, row.val_error),
+            saved=saved,
         )
+
+    def _names(self) -> Any:
+        return getattr(self, "feature_names_in_", None)
 
     def _inputs(self) -> NDArray[np.int64]:
         if self.columns is None:
             return np.arange(self.n_features_in_)
-        names = getattr(self, "feature_names_in_", None)
-        given = check.positions(self.columns, names, self.n_features_in_, "columns")
+        given = check.positions(self.columns, self._names(), self.n_features_in_, "columns")
         if not given:
             raise ValueError("columns must name at least one column to measure")
         return np.unique(given)
 
-    def _held_out(self, table: Table, known: Mask, X_val: Any) -> tuple[Floats, tuple[int, int]]:
+    def _held_out(self, table: Table, known: Mask, X_val: Any, saved: Checkpoint) -> tuple[Floats, tuple[int, int]]:
         """Return the values of the entries to validate on, NaN elsewhere, and the seeds of training."""
-        seeds = [int(s) for s in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=3)]
+        random = check_random_state(saved.seed(self.random_state))
+        seeds = [int(s) for s in random.randint(np.iinfo(np.int32).max, size=3)]
         if X_val is None:
             return hold_out(table, known, self.val_size, seeds[0]), (seeds[1], seeds[2])
         values, there = self._check_table(X_val, fitting=False)

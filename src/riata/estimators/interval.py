@@ -16,14 +16,15 @@ from riata.estimators.fitting import Settings
 from riata.estimators.supervised import Supervised
 from riata.estimators.training import Stages
 from riata.losses.censoring import Intervals, LogTimes, learn_intervals
+from riata.losses.rates import LARGEST
 from riata.losses.targets import Target
+from riata.network.head import Block, Head
 from riata.survival.curve import SurvivalCurve, survival
 from riata.survival.distributions import DISTRIBUTIONS
 
 __all__ = ["LassoNetIntervalRegressor"]
 
 Floats = NDArray[np.float64]
-_LARGEST = 700.0  # logarithms of times whose exp is a positive finite number lie within ±this
 
 
 @documented
@@ -96,8 +97,8 @@ class LassoNetIntervalRegressor(Supervised):
         array of shape (n_samples,)
             The times.
         """
-        location = self._location(X) + self.scale_ * DISTRIBUTIONS[self.distribution].median
-        times: Floats = np.exp(np.clip(location, -_LARGEST, _LARGEST))
+        location = self._location(X) + self._median_error()
+        times: Floats = np.exp(np.clip(location, -LARGEST, LARGEST))
         return times
 
     def predict_survival_function(self, X: ArrayLike, *, return_array: bool = False) -> NDArray[Any]:
@@ -199,6 +200,13 @@ class LassoNetIntervalRegressor(Supervised):
         location, learnt = self._location(X), cast(Intervals, self._solved.target)
         repeated = np.tile(y, (len(location) // len(y), 1))
         return -learnt.log_likelihood(repeated, location, self.scale_).reshape(-1, len(y))
+
+    def _median_error(self) -> float:
+        """Return the median of the error, on the scale of the logarithm of the time."""
+        return self.scale_ * DISTRIBUTIONS[self.distribution].median
+
+    def _head(self) -> Head:
+        return Head("prediction", (Block("exp", 1),), offset=self._median_error(), flat=True)
 
     def _location(self, X: ArrayLike) -> Floats:
         """Return f(x), on the scale of the logarithm of the time."""

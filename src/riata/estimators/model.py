@@ -64,6 +64,7 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
     refit: str | bool = "warm"
     verbose: int = 0
     random_state: Any = None
+    checkpoint: Any = None
 
     _rules: ClassVar[tuple[str, ...]] = ("1se", "best")
     _distributes: ClassVar[bool] = False  # whether several processes can fit one model
@@ -184,6 +185,10 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
         training = given(self.training)
         if not self._distributes:
             refuse_distributed(training, type(self).__name__)
+        elif training.distributed and self.checkpoint is not None:
+            raise ValueError(
+                "a fit by several processes has no checkpoints: leave checkpoint out, or leave distributed out of Training"
+            )
         check.number("M", self.M, high=1e6)
         adaptive = _ADAPTIVE if self.M else 0.0
         if not isinstance(self.adaptive, str) or self.adaptive != "auto":

@@ -14,6 +14,8 @@ from riata.estimators.supervised import Supervised
 from riata.losses.location import SquaredError
 from riata.losses.names import of_numbers
 from riata.losses.targets import Numbers, Target, learn_numbers
+from riata.network.head import Head
+from riata.network.head import of_numbers as blocks_of
 
 __all__ = ["LassoNetRegressor"]
 
@@ -60,6 +62,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     loss: Any = None
 
     _distributes: ClassVar[bool] = True
+    _streams: ClassVar[bool] = True
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:
         return learn_numbers(y, self.loss)
@@ -131,6 +134,10 @@ class LassoNetRegressor(RegressorMixin, Supervised):
         target = self._target.columns(y if self._target.shape else y[:, 0])
         by_table = output.reshape(-1, len(target), output.shape[1])
         return self._target.loss.sample_losses(target, by_table, self._solved.target_scaling)
+
+    def _head(self) -> Head:
+        blocks = blocks_of(self._target.loss, len(self._solved.target_scaling.scale))
+        return Head("prediction", blocks, flat=self._flat(sum(block.n for block in blocks)))
 
     @property
     def coef_(self) -> NDArray[np.float64]:

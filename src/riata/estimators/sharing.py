@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
 from riata import check
@@ -17,6 +18,7 @@ from riata.preprocess import categories
 from riata.preprocess.categories import Categories
 from riata.preprocess.samples import Samples
 from riata.ranks import Ranks, SharedRows
+from riata.sources import in_memory, n_held, recognised
 
 __all__ = ["here", "joint", "joint_validation"]
 
@@ -33,6 +35,7 @@ def joint(
     The levels of categories are learnt on the way, from the rows of all ranks.
     """
     with ranks.agreeing():
+        X = _held(X)
         if not _num_samples(X):
             raise ValueError("X has no rows: give every rank some")
     ranks.check_same(
@@ -64,7 +67,7 @@ def joint(
 def joint_validation(model: Any, X_val: Any, y_val: Any, ranks: Ranks) -> tuple[SharedRows, NDArray[Any]]:
     """Check the validation samples of every rank; return the rows and the target of all."""
     with ranks.agreeing():
-        checked, y = model._validated(X_val, y_val, reset=False)
+        checked, y = model._validated(_held(X_val), y_val, reset=False)
     return SharedRows(checked, ranks), ranks.concat(y)
 
 
@@ -76,6 +79,22 @@ def here(samples: Samples) -> Samples:
     at = rows.here
     n_fit = int(np.count_nonzero(at < samples.n_fit))
     return Samples(rows.local(), samples.target[at], samples.weights[at], n_fit, samples.split)
+
+
+def _held(X: Any) -> Any:
+    """Return a table in memory; refuse those that only a fit by one process takes."""
+    if issparse(X):
+        raise ValueError(
+            "X is sparse, which a fit by several processes does not take: give X.toarray() of the rows of this rank, or leave "
+            "distributed out of Training"
+        )
+    table = recognised(X)
+    if table is not None and n_held(*table.shape) < table.shape[0]:
+        raise ValueError(
+            "X would be read block by block, which a fit by several processes does not do: give every rank an array of its own "
+            "rows, or leave distributed out of Training"
+        )
+    return in_memory(X, "")
 
 
 def _parameters(model: Any) -> dict[str, str]:

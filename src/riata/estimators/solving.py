@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import threads, together
 from riata.estimators.fitting import Prepared, Settings
 from riata.losses.targets import Target
 from riata.network.constant import constants
+from riata.network.sparse import Table, block
 from riata.network.stacked import Architecture, SparseWeights, Weights
 from riata.path import start as starts
 from riata.path.points import Path, Point
@@ -22,9 +24,11 @@ from riata.path.solve import enough_threads, solve_path
 from riata.preprocess.prepare import Preprocessing
 from riata.preprocess.scaling import Scaling
 from riata.progress import PathProgress
+from riata.solver.faults import in_parts, within_memory
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
 from riata.solver.stopping import LONGEST, Stopping, affordable
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["Solved", "iterations", "solve"]
 
@@ -81,15 +85,16 @@ class Solved:
             self._refitted[point.lambda_] = self.refit.finish(point, how)
         return self._refitted[point.lambda_]
 
-    def output(self, weights: SparseWeights, X: NDArray[np.floating]) -> Floats:
+    def output(self, weights: SparseWeights, X: Any) -> Floats:
         """Return the output of a point for encoded samples on the scale of the target, (n, o), in float64."""
         return self._forward(
-            weights, len(X), lambda rows: self.preprocessing.inputs(X[rows], np.float64, weights.columns)
+            weights, X.shape[0], lambda rows: self.preprocessing.inputs(_rows(X, rows), np.float64, weights.columns)
         )
 
-    def output_on_inputs(self, weights: SparseWeights, inputs: Floats) -> Floats:
+    def output_on_inputs(self, weights: SparseWeights, inputs: Table) -> Floats:
         """Return the same for samples that are prepared already, (n, n_inputs)."""
-        return self._forward(weights, len(inputs), lambda rows: inputs[rows][:, weights.columns])
+        columns = torch.from_numpy(weights.columns).to(inputs.device)
+        return self._forward(weights, inputs.shape[0], lambda rows: block(inputs, rows, columns).cpu().double().numpy())
 
     def _forward(self, weights: SparseWeights, n: int, inputs: Callable[[slice], Floats]) -> Floats:
         """Pass samples forward in blocks, so that memory does not depend on their number."""
@@ -117,9 +122,14 @@ class Solved:
         return slopes.T * self.target_scaling.scale[:, None]
 
 
-def solve(prepared: Prepared, settings: Settings) -> Solved:
+def _rows(X: Any, rows: slice) -> Any:
+    """Return some samples, of a sparse table in the form from which columns are taken."""
+    return X[rows].tocsc() if issparse(X) else X[rows]
+
+
+def solve(prepared: Prepared, settings: Settings, saved: Checkpoint = UNSAVED) -> Solved:
     """Solve the path of a prepared problem; those of replicas that run together are solved side by side."""
-    return together.call(_solve_all, (prepared, settings))
+    return together.call(_solve_all, (prepared, settings, saved))
 
 
 class _Posed(NamedTuple):
@@ -132,6 +142,7 @@ class _Posed(NamedTuple):
     sparse: Stopping
     start: Weights
     trained: int  # iterations that the start has been trained for
+    saved: Checkpoint
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -141,26 +152,33 @@ class _Posed(NamedTuple):
         return (settings.grid, self.dense, settings.learning_rate, settings.until, self.trained, in_batches)
 
 
-def _solve_all(given: list[tuple[Prepared, Settings]]) -> list[Solved]:
+def _solve_all(given: list[tuple[Prepared, Settings, Checkpoint]]) -> list[Solved]:
     """Solve the paths of several problems, as many side by side as go together and as memory allows."""
-    posed = [_pose(prepared, settings) for prepared, settings in given]
+    posed = [_pose(*each) for each in given]
     paths: dict[int, Path] = {}
     for chosen in batches([each.solver.problem for each in posed], [each.kind for each in posed]):
-        paths |= zip(chosen, _paths([posed[i] for i in chosen]), strict=True)
+        paths |= zip(chosen, in_parts(_paths, [posed[i] for i in chosen]), strict=True)
     return [_solved(each, paths[i]) for i, each in enumerate(posed)]
 
 
-def _pose(prepared: Prepared, settings: Settings) -> _Posed:
+def _pose(prepared: Prepared, settings: Settings, saved: Checkpoint) -> _Posed:
     solver = settings.solver(prepared.problem, prepared.seeds[0])
     dense, sparse = iterations(settings, solver, prepared)
     with enough_threads(solver):
-        return _Posed(prepared, settings, solver, dense, sparse, *_start(prepared, settings, solver, dense))
+        start, trained = _start(prepared, settings, solver, dense, saved)
+    return _Posed(prepared, settings, solver, dense, sparse, start, trained, saved)
 
 
-def _paths(posed: list[_Posed]) -> list[Path]:
-    """Solve the paths of problems that go together."""
+def _paths(posed: Sequence[_Posed]) -> list[Path]:
+    """Solve the paths of problems that go together; that of a single one in blocks of samples where memory is too small."""
+    return _side_by_side(posed) if len(posed) > 1 else within_memory(posed[0].solver, lambda: _side_by_side(posed))
+
+
+def _side_by_side(posed: Sequence[_Posed]) -> list[Path]:
     first = posed[0]
     settings, solver, weights, sparse = first.settings, first.solver, first.start, first.sparse
+    for each in posed:
+        each.solver.rewind()  # memory may have been too small before
     if len(posed) > 1:
         stack = Stack([each.solver.problem for each in posed])
         draws = [each.solver.draw for each in posed if each.solver.draw is not None]
@@ -178,6 +196,7 @@ def _paths(posed: list[_Posed]) -> list[Path]:
             until=settings.until,
             on_point=bar,
             trained=first.trained,
+            saved=first.saved,
         )
 
 
@@ -185,7 +204,8 @@ def _solved(posed: _Posed, path: Path) -> Solved:
     prepared, problem = posed.prepared, posed.solver.problem
     # A solver of its own holds the samples, but none of the buffers of the path.
     solver = posed.settings.solver(problem, prepared.seeds[0])
-    refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights)
+    solver.block_size = posed.solver.block_size
+    refit = Refit(solver, posed.dense, path[0], prepared.start, prepared.all_weights, saved=posed.saved)
     return Solved(
         path,
         problem.network,
@@ -206,19 +226,26 @@ def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[
     dense, sparse = settings.dense, settings.sparse
     n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit_of_all // solver.batch_size)
     if not sparse.n_iters:
-        suited = affordable(int(solver.problem.counts[:, 1].sum()) * _n_features(prepared), n_batches)
+        suited = affordable(solver.problem.n_of_all * _n_features(prepared), n_batches)
         sparse = replace(sparse, n_iters=prepared.target.iters_factor * suited)
     if not dense.n_iters:
         dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)
     return dense, sparse
 
 
-def _start(prepared: Prepared, settings: Settings, solver: Solver, dense: Stopping) -> tuple[Weights, int]:
+def _start(
+    prepared: Prepared, settings: Settings, solver: Solver, dense: Stopping, saved: Checkpoint
+) -> tuple[Weights, int]:
     """Return weights to start from, and the iterations that these have been trained for."""
     found, drawn = prepared.preprocessing.screening.interactions, prepared.start()
     if found is None or not found.hidden.any() or starts.ample(solver):
         return drawn, 0
     problem = prepared.problem
     associated = np.flatnonzero(found.clear[problem.source] & ~prepared.preprocessing.constant)
-    few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
-    return starts.from_associated(solver, few, drawn, associated, dense)
+
+    def train() -> tuple[Weights, int]:
+        few = settings.solver(problem.only(torch.from_numpy(associated).to(problem.X.device)), prepared.seeds[0])
+        return within_memory(few, lambda: starts.from_associated(solver, few, drawn, associated, dense))
+
+    weights, n_iters = saved.made("start", train)
+    return Weights(*(part.to(problem.like) for part in weights)), n_iters

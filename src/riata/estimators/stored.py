@@ -66,6 +66,7 @@ def describe(model: Any, about: Mapping[str, Any] | None = None) -> bytes:
         )
     parameters = model.get_params(deep=False)
     state = {key: value for key, value in model.__getstate__().items() if key not in parameters}
+    del parameters["checkpoint"]  # a folder of this machine
     state.pop("_sklearn_version", None)
     writer = storage.Writer(_kinds())
     tree = {
@@ -156,6 +157,16 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _restored(tree: Any, arrays: Mapping[str, Any]) -> StoredModel:
+    """Return the model that a file describes; whatever does not fit together is an error of the file."""
+    try:
+        return _built(tree, arrays)
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"what it holds cannot be a model: {type(error).__name__}: {error}") from None
+
+
+def _built(tree: Any, arrays: Mapping[str, Any]) -> StoredModel:
     parts = {"estimator": str, "parameters": dict, "state": dict, "about": dict}
     if not isinstance(tree, dict) or any(not isinstance(tree.get(name), kind) for name, kind in parts.items()):
         raise ModelFileError("it holds no model: an estimator, its parameters and its state are needed")

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 
 from riata import check
 from riata.estimators.base import BaseLassoNet
@@ -37,14 +38,16 @@ class Supervised(BaseLassoNet):
         *,
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Solve the path from the dense model to the empty one and select a point.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, missing ones among them (``missing``), and categories (``categorical_features``). Column names of a data
-            frame are kept.
+            Numbers, missing ones among them (``missing``), and categories (``categorical_features``); or a sparse matrix of
+            numbers. Column names of a data frame are kept. The plain classifier and regressor also take tables larger than
+            memory (:func:`riata.open_rows`).
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The target; for survival times in one of the forms that the class describes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -52,13 +55,15 @@ class Supervised(BaseLassoNet):
             of the others counts as two of them.
         X_val, y_val : array-like, optional
             Samples to validate on instead of a random part of X.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
         self
             The fitted estimator, at the selected point.
         """
-        return self._fit(X, y, sample_weight, X_val, y_val)
+        return self._fit(X, y, sample_weight, X_val, y_val, resume)
 
     @property
     def _has_own_losses(self) -> bool:
@@ -161,7 +166,12 @@ class Supervised(BaseLassoNet):
 
     def _plain_target(self, y: Any) -> Any:
         check.no_survival(y, type(self).__name__)
+        y = check.plain(y)
         check.known(y)
+        if is_classifier(self):
+            check.comparable(y)
+        elif y is not None:
+            check.quantities(y, type(self).__name__)
         return y
 
     def _labels(self, y: Any) -> tuple[Any, Any]:
@@ -180,5 +190,6 @@ class Supervised(BaseLassoNet):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from riata import check
 from riata.preprocess import categories
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ def feature_effects(
 
 def checked(model: Any, X: Any) -> pd.DataFrame:
     """Return X as a data frame; it must have the columns that the model was fitted on."""
+    check.no_sparse(X, "a curve of predictions")
     frame = categories.as_frame(X)
     known = getattr(model, "n_features_in_", frame.shape[1])
     names = getattr(model, "feature_names_in_", None)

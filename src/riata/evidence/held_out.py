@@ -10,15 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
 from riata.check.naming import some
+from riata.estimators.selector import named
 from riata.estimators.supervised import Supervised
 from riata.evidence import inner
 from riata.preprocess import categories
+from riata.sources import in_memory
 
 __all__ = ["Feature", "HeldOut", "check_held_out", "list_features", "sorted_table"]
 
@@ -40,12 +43,12 @@ class HeldOut:
     """A fitted model, and samples that it was not fitted on."""
 
     model: Any
-    X: Floats  # (n, d), with codes in the place of levels
+    X: Any  # (n, d), an array with codes in the place of levels, or sparse
     target: NDArray[Any]  # positions of the classes, (n,), or numbers, (n, o)
     weights: Floats  # (n,), 1 on average
     feature_names: NDArray[np.object_] | None  # where the model knows them
     kind: str  # "classes", "numbers", or "own" for a model that knows the losses of samples itself
-    X_all: Floats  # (n and more, d): samples to estimate the distribution of the columns from
+    X_all: Any  # (n and more, d): samples to estimate the distribution of the columns from
     levels: dict[int, pd.Series]  # of the categorical columns, in the order of their codes
 
     @property
@@ -61,14 +64,18 @@ class HeldOut:
     @cached_property
     def baseline(self) -> Floats:
         """Loss of every sample, (n,)."""
-        return self.losses(self.X[None]).reshape(-1)
+        return self._losses(self.X).reshape(-1)
 
     def losses(self, tables: Floats) -> Floats:
         """Loss of every sample of every table, (b, n, d) → (b, n)."""
-        b, n, d = tables.shape
-        flat: Any = tables.reshape(b * n, d)
+        return self._losses(tables.reshape(-1, tables.shape[2]))
+
+    def _losses(self, flat: Any) -> Floats:
+        """Loss of every sample of b tables, stacked to (b · n, d): (b, n)."""
+        n = self.X.shape[0]
+        b = flat.shape[0] // n
         if self.feature_names is not None:
-            flat = pd.DataFrame(flat, columns=self.feature_names)
+            flat = named(flat, self.feature_names)
             for j, levels in self.levels.items():
                 flat.isetitem(j, levels.take(flat.iloc[:, j].to_numpy(dtype=np.int64)).reset_index(drop=True))
         if self.kind == "own":
@@ -87,6 +94,8 @@ class HeldOut:
 
     def losses_with(self, columns: NDArray[np.int64], entries: Floats) -> Floats:
         """Losses where these columns hold other entries, (b, n, k) → (b, n)."""
+        if issparse(self.X):
+            return self._losses(_with(self.X, columns, entries))
         tables = np.repeat(self.X[None], len(entries), axis=0)
         tables[:, :, columns] = entries
         return self.losses(tables)
@@ -106,9 +115,12 @@ def check_held_out(
     *,
     sample_weight: Any = None,
     X_fit: Any = None,
-    allow_missing: bool = False,
+    shuffled: bool = False,
 ) -> HeldOut:
-    """Check a fitted model and held-out samples; those of weight zero are left out."""
+    """Check a fitted model and held-out samples; those of weight zero are left out.
+
+    If values are only to be ``shuffled``, some may be missing, and X may be sparse: no distribution is estimated.
+    """
     check_is_fitted(model)
     kind = _kind(model)
     if kind is None:
@@ -118,18 +130,21 @@ def check_held_out(
         )
     if is_classifier(model) and not hasattr(model, "predict_proba"):
         raise ValueError(f"{caller} needs predict_proba; wrap {type(model).__name__} in a CalibratedClassifierCV")
+    X = in_memory(X, caller)
     given = {"X": X} if X_fit is None else {"X": X, "X_fit": X_fit}
     tables, levels = _encoded(model, list(given.values()))
-    finite = "allow-nan" if allow_missing and get_tags(model).input_tags.allow_nan else True
-    if not allow_missing:
+    tags = get_tags(model).input_tags
+    finite = "allow-nan" if shuffled and tags.allow_nan else True
+    sparse = "csr" if shuffled and tags.sparse else False
+    if not shuffled:
         for name, table in zip(given, tables, strict=True):
             _refuse_gaps(table, name, caller)
-    checked = [_checked(model, table, name, caller, finite) for name, table in zip(given, tables, strict=True)]
+    checked = [_checked(model, table, name, caller, finite, sparse) for name, table in zip(given, tables, strict=True)]
     X = checked[0]
     y = inner.plain_target(model, y)
     target = _class_positions(model, y) if kind == "classes" else _numbers(y, caller)
     check_consistent_length(X, target)
-    weights = check.sample_weight(sample_weight, len(X))
+    weights = check.sample_weight(sample_weight, X.shape[0])
     kept = weights > 0
     X, relative = X[kept], weights[kept] / weights[kept].mean()
     X_all = X if X_fit is None else np.vstack([X, *checked[1:]])
@@ -192,13 +207,21 @@ def _encoded(model: Any, tables: list[Any]) -> tuple[list[Any], dict[int, pd.Ser
     return tables, levels
 
 
-def _checked(model: Any, X: Any, name: str, caller: str, finite: bool | str) -> Floats:
+def _checked(model: Any, X: Any, name: str, caller: str, finite: bool | str, sparse: str | bool) -> Any:
     X = check.numeric_frame(X, caller)
-    checked: Floats = check_array(
-        X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite, input_name=name, estimator=caller
-    )
+    kinds: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": finite, "accept_sparse": sparse}
+    checked = check_array(X, ensure_min_samples=2, input_name=name, estimator=caller, **kinds)
     validate_data(model, X, reset=False, skip_check_array=True)  # names and number of columns
-    return checked
+    return check.in_rows(checked)
+
+
+def _with(X: csr_array, columns: NDArray[np.int64], entries: Floats) -> csr_array:
+    """Stack sparse tables in which these columns hold other entries, (b, n, k): (b · n, d)."""
+    b, n, k = entries.shape
+    others = X.copy()
+    others.data[np.isin(others.indices, columns)] = 0
+    where = np.repeat(np.arange(b * n), k), np.tile(columns, b * n)
+    return csr_array(vstack([others] * b) + csr_array((entries.ravel(), where), shape=(b * n, X.shape[1])))
 
 
 def _refuse_gaps(X: Any, name: str, caller: str) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.stats import t
 
 from riata import check
-from riata.evidence.held_out import Feature, Floats, HeldOut, check_held_out, list_features, sorted_table
+from riata.evidence.held_out import Feature, HeldOut, check_held_out, list_features, sorted_table
 from riata.jobs import Job, run
+from riata.preprocess.sparse import dense
 
 __all__ = ["permutation_importance"]
 
@@ -49,8 +51,8 @@ def permutation_importance(
         A fitted model with the interface of scikit-learn, a survival model of riata, or a pipeline. Features
         outside its ``selected_``, where it has that, and columns that are constant in X have an importance of exactly 0.
     X : array-like of shape (n_samples, n_features)
-        Numbers, dates and, in a data frame, categories, with missing values where the model accepts them. Samples that the
-        model was not fitted on: for others the importances are too large.
+        Numbers, dates and, in a data frame, categories, with missing values where the model accepts them, or a sparse table
+        where it accepts one. Samples that the model was not fitted on: for others the importances are too large.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The target, as the model takes it.
     n_repeats : int, default=20
@@ -86,7 +88,7 @@ def permutation_importance(
     n_repeats = check.whole("n_repeats", n_repeats, 1)
     if not 0 < check.number("confidence", confidence) < 1:
         raise ValueError(f"confidence must lie between 0 and 1, such as 0.95; got {confidence!r}")
-    held_out = check_held_out(model, X, y, "permutation_importance", sample_weight=sample_weight, allow_missing=True)
+    held_out = check_held_out(model, X, y, "permutation_importance", sample_weight=sample_weight, shuffled=True)
     features = list_features(held_out, feature_groups, random_state)
     varies = _varies(held_out.X)
     jobs = {
@@ -101,8 +103,11 @@ def permutation_importance(
     return sorted_table(features, table, "importance", ascending=False)
 
 
-def _varies(X: Floats) -> NDArray[np.bool_]:
+def _varies(X: Any) -> NDArray[np.bool_]:
     """Return which columns are not constant; a missing value differs from all others."""
+    if issparse(X):
+        varies: NDArray[np.bool_] = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() > 0
+        return varies
     constant: NDArray[np.bool_] = np.isclose(X, X[0], rtol=0, atol=0, equal_nan=True).all(axis=0)
     return ~constant
 
@@ -114,11 +119,12 @@ def _estimate(held_out: HeldOut, feature: Feature, n_repeats: int) -> tuple[floa
     roles of a sample, E[h(i, k) | i] + E[h(i, k) | k]. The first alone can be half of the standard error.
     """
     rng = np.random.default_rng(feature.seed)
-    n, w = len(held_out.X), held_out.weights
+    n, w = len(held_out.weights), held_out.weights
+    values = dense(held_out.X[:, feature.columns])
     received, given, partners = np.zeros(n), np.zeros(n), np.zeros(n)
     for b in held_out.batches(n_repeats):
         donors = np.stack([_donors(rng, n) for _ in range(b)])  # (b, n)
-        entries = held_out.X[:, feature.columns][donors]
+        entries = values[donors]
         change = held_out.losses_with(feature.columns, entries) - held_out.baseline
         received += w * change.sum(axis=0) / n_repeats
         given += np.bincount(donors.ravel(), (w * change).ravel(), n) / n_repeats

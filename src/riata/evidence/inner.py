@@ -15,12 +15,15 @@ from riata import check
 from riata.estimators import training
 from riata.estimators.base import BaseLassoNet
 from riata.estimators.cv import CrossValidated
+from riata.estimators.model import PathModel
 from riata.estimators.supervised import Supervised
 from riata.path import selection
+from riata.storage import Part
 
 __all__ = [
     "given",
     "importances",
+    "kept_in",
     "labels",
     "last_step",
     "linear",
@@ -32,6 +35,7 @@ __all__ = [
     "screened",
     "seeded",
     "validated",
+    "without_checkpoint",
 ]
 
 Floats = NDArray[np.float64]
@@ -98,6 +102,22 @@ def refuse_distributed(estimator: Any, who: str) -> None:
     last = last_step(estimator)
     if isinstance(last, BaseLassoNet):
         training.refuse_distributed(last.training, who)
+
+
+def without_checkpoint(estimator: Any) -> None:
+    """Refuse an estimator with a checkpoint of its own: many fits would use one folder."""
+    if given(estimator, "checkpoint") is not None:
+        raise ValueError(
+            "estimator has a checkpoint, and is fitted many times: give checkpoint to the selector instead"
+        )
+
+
+def kept_in(estimator: Any, part: Part | None) -> Any:
+    """Let an unfitted LassoNet keep what it makes in a part of a checkpoint."""
+    last = last_step(estimator)
+    if part is not None and isinstance(last, PathModel):
+        last.set_params(checkpoint=part)
+    return estimator
 
 
 def random(estimator: Any) -> bool:

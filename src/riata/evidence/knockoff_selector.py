@@ -14,12 +14,16 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from riata import check, jobs
+from riata.estimators import saving
 from riata.evidence import gaussian, inner, knockoffs
 from riata.evidence.knockoff_statistics import IMPORTANCES, Columns, Comparison, draw_and_compare
 from riata.evidence.knockoffs import Floats, Ids
 from riata.preprocess import categories
+from riata.sources import in_memory
+from riata.storage import Checkpoint
 
 __all__ = ["KnockoffSelector"]
+_LARGE = 1e100  # numbers whose squares, and those of their inverses, neither overflow nor vanish
 
 
 @dataclass(repr=False, eq=False)
@@ -78,6 +82,10 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         1 shows a progress bar.
     random_state : int, RandomState or None
         Seed of the knockoffs and of the estimator.
+    checkpoint : str or path, optional
+        A folder, which is made, for what is complete: the importances of each fit, and of fits under way their paths.
+        ``fit(..., resume=True)`` continues after the last of it, and selects what an unbroken run does. With a checkpoint
+        networks are trained one by one on a GPU, too.
 
     Attributes
     ----------
@@ -121,8 +129,9 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
     random_state: Any = None
+    checkpoint: Any = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, resume: bool = False) -> Self:
         """Draw knockoffs, fit the estimator on columns and knockoffs, and select.
 
         Parameters
@@ -135,6 +144,8 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             The target of the estimator.
         sample_weight : array of shape (n,), optional
             Weights for the estimator; samples of weight 0 are left out.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
         """
         self._check_settings(sample_weight)
         self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
@@ -144,23 +155,33 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self._warn_of_few_values(table, columns)
         prepared = knockoffs.prepare(gaussian.learn(table, self.covariance), columns.ids, self.method)
         comparison = Comparison(self.estimator, self.importance, columns, table, target, weights)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_draws)
-        n_fits = self.n_fits if inner.random(self.estimator) else 1
-        todo = [
-            jobs.Job(f"draw {i} of {self.n_draws}, fit {fit} of {n_fits}", (comparison, prepared, int(seed), fit))
-            for i, seed in enumerate(seeds, start=1)
-            for fit in range(1, n_fits + 1)
-        ]
-        beside = jobs.beside(self.n_jobs, inner.on_gpu(self.estimator))
-        found = jobs.run(
-            draw_and_compare, todo, n_jobs=self.n_jobs, side_by_side=beside, title="knockoffs", shown=bool(self.verbose)
-        )
-        pairs = np.array(found).reshape(self.n_draws, n_fits, 2, -1).mean(axis=1)
+        with saving.opened(self, resume) as saved:
+            random = check_random_state(saved.seed(self.random_state))
+            seeds = random.randint(np.iinfo(np.int32).max, size=self.n_draws)
+            data = {"X": table, "y": target, "sample_weight": weights, "the groups of columns": columns}
+            saved.begin(lambda: saving.fingerprint(self, data))
+            found = self._run(comparison, prepared, seeds.tolist(), saved)
+        pairs = np.array(found).reshape(self.n_draws, -1, 2, found[0].shape[1]).mean(axis=1)
         W = pairs[:, 0] - pairs[:, 1]  # (n_draws, G)
         self._select(W, columns)
         if not self.n_selected_:
             self._warn_of_nothing(W)
         return self
+
+    def _run(
+        self, comparison: Comparison, prepared: knockoffs.Knockoffs, seeds: list[int], saved: Checkpoint
+    ) -> list[Floats]:
+        """Return the importances of every fit of every draw."""
+        n_fits, todo = self.n_fits if inner.random(self.estimator) else 1, []
+        for i, seed in enumerate(seeds):
+            for fit in range(1, n_fits + 1):
+                part = saved.part("fit", i * n_fits + fit)
+                arguments = (draw_and_compare, part, comparison._replace(part=part), prepared, seed, fit)
+                todo.append(jobs.Job(f"draw {i + 1} of {self.n_draws}, fit {fit} of {n_fits}", arguments))
+        beside = self.checkpoint is None and jobs.beside(self.n_jobs, inner.on_gpu(self.estimator))
+        return jobs.run(
+            saving.kept, todo, n_jobs=self.n_jobs, side_by_side=beside, title="knockoffs", shown=bool(self.verbose)
+        )
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "selected_")
@@ -177,6 +198,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_settings(self, sample_weight: Any) -> None:
         inner.refuse_distributed(self.estimator, type(self).__name__)
+        inner.without_checkpoint(self.estimator)
         check.number("fdr", self.fdr, high=1, above=True)
         check.whole("n_draws", self.n_draws, 1)
         check.whole("n_fits", self.n_fits, 1)
@@ -195,6 +217,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
         Also return the feature that each column comes from.
         """
+        X = in_memory(X, type(self).__name__)
         asked = inner.given(self.estimator, "categorical_features")
         learnt = categories.learn(X, "from_dtype" if asked is None else asked, sample_weight)
         if learnt is not None:
@@ -209,7 +232,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             ensure_min_samples=3,  # fewer have no covariance
             ensure_all_finite="allow-nan",
         )
-        X = self._filled(X)
+        X = self._filled(_in_range(X))
         weights = None
         if sample_weight is not None:
             weights = check.sample_weight(sample_weight, len(X))
@@ -319,3 +342,14 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             UserWarning,
             stacklevel=3,
         )
+
+
+def _in_range(X: Floats) -> Floats:
+    """Bring columns whose squares would overflow or vanish to another unit, which plays no part in the selection."""
+    largest = np.nanmax(np.abs(X), axis=0, initial=0.0)
+    far = (largest > _LARGE) | ((largest > 0) & (largest < 1 / _LARGE))
+    if not far.any():
+        return X
+    _, exponents = np.frexp(largest)
+    scaled: Floats = np.ldexp(X, -np.where(far, exponents, 0))
+    return scaled

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from riata.evidence import inner
 from riata.evidence.knockoffs import Floats, Ids, Knockoffs
 from riata.preprocess import marginal
+from riata.storage import Part
 
 __all__ = ["IMPORTANCES", "Columns", "Comparison", "compare", "draw_and_compare"]
 
@@ -43,6 +44,7 @@ class Comparison(NamedTuple):
     X: Floats  # (n, varying columns)
     y: Any
     weights: Floats | None
+    part: Part | None = None  # of a checkpoint, for what the estimator keeps
 
 
 def draw_and_compare(comparison: Comparison, knockoffs: Knockoffs, seed: int, fit: int) -> Floats:
@@ -56,17 +58,20 @@ def compare(comparison: Comparison, X_knockoff: Floats, rng: np.random.Generator
 
     Which of the two comes first is random for every group, so that the order has no influence on the sign of the difference.
     """
-    estimator, importance, columns, X, y, weights = comparison
+    estimator, importance, columns, X, y, weights, part = comparison
     n_groups = len(columns.varying_groups)
     swapped = rng.random(n_groups) < 0.5
     swap = swapped[columns.ids]
     both = np.hstack([np.where(swap, X_knockoff, X), np.where(swap, X, X_knockoff)])
     ids = np.append(columns.ids, columns.ids + n_groups)
     model, weighted = _adapted(estimator, columns, ids, rng), {} if weights is None else {"sample_weight": weights}
-    model.fit(both, y, **weighted)
+    inner.kept_in(model, part).fit(both, y, **weighted)
     if importance == "prediction_change" or (importance == "auto" and inner.validated(model)):
         linear = inner.linear(model)
-        models = [model] if linear is None else [model, linear.fit(both, y, **weighted)]
+        models = [model]
+        if linear is not None:
+            beside = None if part is None else part.beside("linear")
+            models.append(inner.kept_in(linear, beside).fit(both, y, **weighted))
         found = np.sum([_share(inner.reliance(each, both, ids)) for each in models], axis=0)
     else:
         found = np.zeros(2 * n_groups)

@@ -15,10 +15,13 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from riata import check
-from riata.estimators.selector import ColumnSelector
+from riata.estimators import saving
+from riata.estimators.selector import ColumnSelector, named
 from riata.evidence import bounds, halves, inner
 from riata.jobs import Job, beside, run
 from riata.preprocess import categories
+from riata.sources import in_memory
+from riata.storage import Checkpoint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +74,10 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves and of the estimators.
+    checkpoint : str or path, optional
+        A folder, which is made, for what is complete: the importances on each half, and of fits under way their paths.
+        ``fit(..., resume=True)`` continues after the last of it, and selects what an unbroken run does. With a checkpoint
+        networks are trained one by one on a GPU, too.
 
     Attributes
     ----------
@@ -109,9 +116,16 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
     random_state: Any = None
+    checkpoint: Any = None
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        resume: bool = False,
     ) -> Self:
         """Rank the features on every half, and select those that are taken from enough of them.
 
@@ -126,6 +140,8 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             Weights of the samples, for the estimator.
         groups : array-like of shape (n_samples,), optional
             Samples that go to the same half, such as those of one patient.
+        resume : bool, default=False
+            Continue the fit in the folder ``checkpoint``, if there is one, rather than begin one.
 
         Returns
         -------
@@ -135,26 +151,25 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         n_pairs = self._check_settings()
         self.__dict__.pop("selected_", None)  # of an earlier fit, if this one is interrupted
         table, target = self._check_data(X, y)
-        weights = self._check_weights(sample_weight, len(table))
+        n = table.shape[0]
+        weights = self._check_weights(sample_weight, n)
         ids = self._ids()
         self._complete(int(ids.max()) + 1, n_pairs)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        units, strata = halves.sampling_units(len(table), *inner.labels(self.estimator, target, groups))
-        samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
-        jobs = [
-            Job(f"half {i} of {len(samples)}", (inner.seeded(self.estimator, rng), table, target, weights, half))
-            for i, half in enumerate(samples, 1)
-        ]
-        together = beside(self.n_jobs, inner.on_gpu(self.estimator))
-        found = run(
-            _importances,
-            jobs,
-            n_jobs=self.n_jobs,
-            side_by_side=together,
-            title="half-samples",
-            shown=bool(self.verbose),
-        )
-        self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
+        with saving.opened(self, resume) as saved:
+            random = check_random_state(saved.seed(self.random_state))
+            rng = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
+            units, strata = halves.sampling_units(n, *inner.labels(self.estimator, target, groups))
+            samples = [half for _ in range(n_pairs) for half in halves.complementary(units, strata, rng)]
+            data = {
+                "X": table,
+                "y": target,
+                "sample_weight": weights,
+                "the groups of columns": ids,
+                "the halves": samples,
+            }
+            saved.begin(lambda: saving.fingerprint(self, data))
+            found = self._run([(table, target, weights, half) for half in samples], rng, saved)
+            self._select(np.array([_ranks(values, ids, rng) for values in found]), ids)
         return self
 
     @property
@@ -194,6 +209,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
         tags.classifier_tags = get_tags(self.estimator).classifier_tags
         return tags
@@ -203,6 +219,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
     def _check_settings(self) -> int:
         """Check the parameters; return the number of pairs."""
         inner.refuse_distributed(self.estimator, type(self).__name__)
+        inner.without_checkpoint(self.estimator)
         if check.whole("n_resamples", self.n_resamples, 2) % 2:
             raise ValueError(f"n_resamples must be even, as halves come in pairs; got {self.n_resamples}")
         check.number("max_false", self.max_false, above=True)
@@ -213,21 +230,22 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Check X and y; the columns of X keep their names."""
+        X = in_memory(X, type(self).__name__)
         which = getattr(inner.last_step(self.estimator), "categorical_features", None)
         self._categories = categories.learn(X, which)
         numbers, y = validate_data(
             self,
             self._encoded(X, reset=True),
             inner.plain_target(self.estimator, y),
-            dtype=[np.float64, np.float32],
             multi_output=True,
             ensure_min_samples=4,
-            ensure_all_finite=self._finite(),
+            **self._kinds(),
         )
+        numbers = check.in_rows(numbers)
         if self._categories is not None:  # each half learns the levels that it holds
             return categories.as_frame(X), y
         names = getattr(self, "feature_names_in_", None)
-        return numbers if names is None else pd.DataFrame(numbers, columns=names), y
+        return named(numbers, names), y
 
     def _check_weights(self, sample_weight: Any, n: int) -> Floats | None:
         if sample_weight is None:
@@ -263,6 +281,22 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
             )
         self.threshold_, self.n_features_taken_ = float(tau), int(q)
         self.false_bound_ = bounds.false_selections(q, tau, p, n_pairs, self.assumption)
+
+    def _run(self, samples: Sequence[Any], rng: np.random.Generator, saved: Checkpoint) -> list[Floats]:
+        """Return the importances of the columns on every half."""
+        jobs = []
+        for i, each in enumerate(samples, 1):
+            part = saved.part("half", i)
+            estimator = inner.kept_in(inner.seeded(self.estimator, rng), part)
+            jobs.append(Job(f"half {i} of {len(samples)}", (_importances, part, estimator, *each)))
+        return run(
+            saving.kept,
+            jobs,
+            n_jobs=self.n_jobs,
+            side_by_side=self.checkpoint is None and beside(self.n_jobs, inner.on_gpu(self.estimator)),
+            title="half-samples",
+            shown=bool(self.verbose),
+        )
 
     def _select(self, ranks: Ids, ids: Ids) -> None:
         """Select from the ranks of the groups on every half, (halves, groups)."""

@@ -9,7 +9,7 @@ import pandas as pd
 from riata.files.columns import Column, make_column
 from riata.files.messages import as_text, counted, first_few, flags
 
-__all__ = ["category_column", "n_distinct", "names_rows", "pair_of_numbers", "rarely_repeated", "stripped"]
+__all__ = ["category_column", "n_distinct", "names_rows", "pair_of_numbers", "rarely_repeated", "stripped", "words"]
 
 _PAIR = re.compile(r"\d{1,4}([.,]\d+)?\s*[/x×]\s*\d{1,4}([.,]\d+)?")
 _FEW_PAIRS = 20  # levels, such as sizes 2x4: up to so many are a category
@@ -63,3 +63,8 @@ def n_distinct(filled: pd.Series) -> int:
 def stripped(column: pd.Series) -> pd.Series:
     """Return text without spaces around it."""
     return column.astype(object).map(lambda cell: str(cell).strip(), na_action="ignore")
+
+
+def words(text: pd.Series) -> pd.Series:
+    """Return text with the type of text; before pandas 3 that type turns gaps into the word nan."""
+    return text.astype("str").where(text.notna())

@@ -14,6 +14,7 @@ from riata.files.categorical import (
     pair_of_numbers,
     rarely_repeated,
     stripped,
+    words,
 )
 from riata.files.columns import Column, ColumnOptions, make_column
 from riata.files.messages import TableError, as_text, flags
@@ -60,7 +61,7 @@ def target_kind(column: pd.Series, decimal: str = ".") -> Column:
         return dates.date_column(column)
     text = stripped(column)
     found = None if inferred == "boolean" else numeric.from_text(text, decimal)
-    return found or dates.from_text(text) or category_column(text.astype("str"))
+    return found or dates.from_text(text) or category_column(words(text))
 
 
 def _kind(column: pd.Series, decimal: str, options: ColumnOptions) -> Column:
@@ -132,5 +133,5 @@ def _inferred_from_objects(column: pd.Series, decimal: str) -> Column:
         or dates.from_text(text)
         or pair_of_numbers(text, n_distinct(filled))
         or rarely_repeated(text, n_distinct(filled))
-        or category_column(text.astype("str"))
+        or category_column(words(text))
     )

@@ -8,6 +8,7 @@ import hashlib
 import io
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api import types
 
 from riata.files.annotated import ANNDATA, read_annotated
 from riata.files.convert import decimal_of
@@ -122,7 +124,7 @@ def read(path: Path, options: ReadOptions = ReadOptions()) -> Source:  # noqa: B
     except ImportError:
         package, extra = _PACKAGES.get(ending, ("pyarrow", "parquet"))
         raise TableError(f"reading {ending[1:]} needs {package}: pip install 'riata[{extra}]'") from None
-    except (OSError, EOFError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error) as error:
         raise TableError(f"cannot read {path}: {_why(error)}") from None
     digest = hashlib.sha256(data).hexdigest()
     return Source(frame, decimal, file_format, is_text, separator, options.na, frozenset(beside), digest)
@@ -165,6 +167,16 @@ def _contents(path: Path) -> tuple[bytes, str]:
 
 def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str]:
     """Read a file that stores the types of its columns; return the table, the decimal sign and the format."""
+    try:
+        return _parsed_file(data, ending, skip)
+    except (ImportError, TableError):
+        raise
+    except Exception as error:  # readers of these formats raise anything where a file is damaged
+        text = " ".join(str(error).split())[:200]
+        raise TableError(f"it is no {ending[1:]} file, or is damaged ({type(error).__name__}: {text})") from None
+
+
+def _parsed_file(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str]:
     if ending in EXCEL:
         with pd.ExcelFile(io.BytesIO(data)) as book:
             sheets = [str(name) for name in book.sheet_names]
@@ -180,7 +192,8 @@ def _stored(data: bytes, ending: str, skip: int) -> tuple[pd.DataFrame, str, str
 
 def _decimal(frame: pd.DataFrame) -> str:
     """Return the decimal sign in columns of text."""
-    texts = frame.head(_SAMPLE).select_dtypes(include=["object", "str"])
+    is_text = [types.is_object_dtype(dtype) or isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes]
+    texts = frame.loc[:, is_text].head(_SAMPLE)
     return decimal_of([cell for name in texts for cell in texts[name] if isinstance(cell, str)])
 
 
@@ -240,7 +253,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 
 def _rows(text: str, separator: str) -> list[list[str]]:
     """Return the fields of the first lines."""
-    lines = [line for _, line in zip(range(_SAMPLE), io.StringIO(text), strict=False) if line.strip()]
+    lines = [line for _, line in zip(range(_SAMPLE), io.StringIO(text, newline=None), strict=False) if line.strip()]
     if separator == r"\s+":
         return [line.split() for line in lines]
     return list(csv.reader(lines, delimiter=separator, skipinitialspace=True)) if len(separator) == 1 else []

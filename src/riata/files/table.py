@@ -278,7 +278,7 @@ def _inferred_task(values: pd.Series) -> tuple[str, str]:
 
 def _classes(values: pd.Series, is_text: bool) -> NDArray[Any]:
     """Return labels of classes; each needs three rows: for training, for validation and held out."""
-    counts = values.value_counts()
+    counts = values.value_counts(sort=False).sort_values(ascending=False, kind="stable")
     rare = counts[counts < 3]
     if 2 * len(counts) > len(values):
         remedy = (

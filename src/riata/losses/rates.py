@@ -16,11 +16,11 @@ from riata.losses.loss import NumberLoss
 from riata.preprocess import scaling
 from riata.preprocess.scaling import Scaling
 
-__all__ = ["Gamma", "Poisson", "Tweedie"]
+__all__ = ["LARGEST", "Gamma", "Poisson", "Tweedie"]
 
 Floats = NDArray[np.float64]
 _STEEPEST = 30.0  # exponents from which on exp goes on in a straight line, so that a step too long stays finite
-_LARGEST = 700.0  # linear predictors of float64 whose exp is a positive finite number lie within ±this
+LARGEST = 700.0  # linear predictors of float64 whose exp is a positive finite number lie within ±this
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Rate(NumberLoss):
 
     def predicted(self, linear: Floats) -> Floats:
         """Return exp(linear)."""
-        return np.exp(np.clip(linear, -_LARGEST, _LARGEST))
+        return np.exp(np.clip(linear, -LARGEST, LARGEST))
 
     def score(self, target: Floats, linear: Floats, scale: Scaling, weights: Floats | None) -> float:
         """Return the share of the deviance around the mean that is explained, averaged over columns."""

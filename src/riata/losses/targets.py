@@ -198,8 +198,19 @@ def learn_classes(y: Any, weights: Floats, loss: Any, class_weight: Any) -> tupl
     check.class_counts(classes, learnt.coding.codes(target), splits=False)
     if class_weight is None:
         return learnt, target
-    per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
+    per_class = _class_weights(class_weight, classes, codes, weights)
     return Classes(minimised, classes, learnt.coding, check.class_weights(per_class)), target
+
+
+def _class_weights(class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: Floats) -> Floats:
+    """Return the weight of each class; before version 1.7 scikit-learn balances numbers of samples, not their weights."""
+    per_class: Floats
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.bincount(codes, weights)
+        per_class = counts.sum() / (len(classes) * counts)
+    else:
+        per_class = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    return per_class
 
 
 @dataclass(frozen=True, eq=False)

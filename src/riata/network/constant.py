@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from riata.network.sparse import Table
 from riata.network.stacked import AnyPass, Architecture, Weights
 
 __all__ = ["ConstantPass", "WithConstants", "constants", "with_constants"]
@@ -130,7 +131,7 @@ class ConstantPass(AnyPass):
         self.output_gradient = _wider(inner.output_gradient, n_constants)
         self._o = inner.output.shape[-1]
 
-    def forward(self, layers: _Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+    def forward(self, layers: _Layers, X: Table, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same samples; see the base class."""
         self.output[..., : self._o].copy_(self._inner.forward(layers.network, X, dropout, draw))
         self.output[..., self._o :].copy_(layers.entries.unsqueeze(-2)).mul_(_FACTOR)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from riata.network.products import multiply
+from riata.network.sparse import Table, backward, forward
 
 __all__ = ["AnyPass", "Architecture", "Layers", "Network", "Pass", "SparseWeights", "Weights", "linear", "uniform"]
 
@@ -79,7 +80,7 @@ class AnyPass:
         self.output_gradient = self.product_gradient[..., :o]  # to be filled before the backward pass
         self._first_gradient = self.product_gradient[..., o:]
 
-    def forward(self, layers: Any, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+    def forward(self, layers: Any, X: Table, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same samples, (n, d), or each on its own, (R, n, d).
 
         The output, (R, n, o), is valid until the next call.
@@ -88,10 +89,10 @@ class AnyPass:
         """
         raise NotImplementedError
 
-    def backward(self, layers: Any, X: Tensor, gradient: Any) -> None:
+    def backward(self, layers: Any, X: Table, gradient: Any) -> None:
         """Write the gradient of Σ output_gradient · output by all parameters into ``gradient``."""
         self.backward_upper(layers, gradient)
-        multiply(of_replicas(X, layers.rows).mT, self.product_gradient, gradient.rows)
+        backward(X, self.product_gradient, gradient.rows)
 
     def backward_upper(self, layers: Any, gradient: Any) -> None:
         """Do the same for everything above the features' weights; the gradient by these is then Xᵀ ``product_gradient``."""
@@ -227,9 +228,9 @@ class Pass(AnyPass):
         upper = [like.new_empty(*self.product_gradient.shape[:2], size) for size in network.hidden_dims[1:]]
         self._hidden_gradients = [self._first_gradient, *upper]  # by each hidden layer before its activation
 
-    def forward(self, layers: Layers, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+    def forward(self, layers: Layers, X: Table, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas; see the base class."""
-        multiply(of_replicas(X, layers.rows), layers.rows, self._product)
+        forward(X, layers.rows, self._product)
         for i, h in enumerate(self._hidden):
             if i:
                 multiply(self._hidden[i - 1], layers.matrices[i - 1], h)
@@ -257,15 +258,10 @@ class Pass(AnyPass):
             above = below
 
 
-def of_replicas(X: Tensor, rows: Tensor) -> Tensor:
-    """Return the samples of each replica, (R, n, d)."""
-    return X if X.ndim == 3 else X.expand(len(rows), *X.shape)
-
-
 def linear(matrix: Tensor, bias: nn.Parameter | None = None) -> nn.Linear:
     """Return a linear layer with these weights, (inputs, outputs), without drawing others first."""
     layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=False, device="meta")
-    layer.weight = nn.Parameter(matrix.mT.contiguous())
+    layer.weight = nn.Parameter(matrix.mT.clone(memory_format=torch.contiguous_format))
     layer.bias = bias  # type: ignore[assignment]
     return layer
 

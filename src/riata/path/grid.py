@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +43,12 @@ class Stride:
         self._next = first
         self._here = first
         self._power = 1
+        self._n_done = 0  # of a given sequence
         self._limit = max(1, int(np.log(LONGEST_STRIDE) / np.log(grid.multiplier)))
 
     def __iter__(self) -> Iterator[float]:
         if self._seq is not None:
-            yield from self._seq
+            yield from self._seq[self._n_done :]
             return
         while True:
             yield self._next
@@ -54,6 +56,7 @@ class Stride:
     def accepts(self, n_changed: int, n_features: int) -> bool:
         """Return whether to keep the point at the proposed λ, given how many of the features it changed."""
         if self._seq is not None:
+            self._n_done += 1
             return True
         few = max(1, n_features // _FEW)
         if n_changed > few and self._power > 1:
@@ -64,3 +67,15 @@ class Stride:
         self._here = self._next
         self._next = self._here * self._multiplier**self._power
         return True
+
+    @property
+    def state(self) -> tuple[float, float, int, int]:
+        """Where it is."""
+        return self._next, self._here, self._power, self._n_done
+
+    @classmethod
+    def at(cls, grid: Grid, state: tuple[float, float, int, int]) -> Self:
+        """Return one that is where another was."""
+        stride = cls(grid, state[0])
+        stride._next, stride._here, stride._power, stride._n_done = state
+        return stride

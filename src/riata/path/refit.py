@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -11,17 +12,20 @@ import torch
 from torch import Tensor
 
 from riata import together
+from riata.network.sparse import SparseTable
 from riata.network.stacked import Weights
 from riata.path.points import Point
 from riata.path.solve import enough_threads
 from riata.path.solve import points as copied
 from riata.solver.descent import Descent
+from riata.solver.faults import in_parts, learning_rates, within_memory
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stack import Stack, batches
 from riata.solver.stopping import Stopping
+from riata.storage import UNSAVED, Checkpoint
 
-__all__ = ["Plan", "Refit"]
+__all__ = ["Found", "Plan", "Refit"]
 
 _NOISE = 0.1  # standard deviations of each input
 _COARSER = 10  # tolerance of a refit, relative to that of the path: ten thousandths of a loss select nothing
@@ -36,7 +40,9 @@ class Plan(NamedTuple):
     n_iters: int
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
+    """A point after a refit, and what a further one begins with."""
+
     how: str | bool
     point: Point
     start: Weights  # that it was reached from, on the columns of the point
@@ -58,7 +64,8 @@ class Refit:
     fresh: Callable[[], Weights]
     all_weights: Tensor | None = None  # (1, n) weights of all samples, if the last model is to learn from all of them
     plans: Callable[[int], Plan] | None = None  # by number of features, where no sample validates
-    _found: dict[float, _Found] = field(default_factory=dict)  # by λ
+    saved: Checkpoint = UNSAVED  # where refits are kept while the fit is under way
+    _found: dict[float, Found] = field(default_factory=dict)  # by λ
 
     def __call__(self, point: Point, how: str | bool) -> Point:
         """Return a point with the same features and λ, refitted; the dense point and the empty one are as they are."""
@@ -76,7 +83,9 @@ class Refit:
         """Refit the points that have not been refitted in this way."""
         new = [point for point in points if point.lambda_ not in self._found or self._found[point.lambda_].how != how]
         if new:
-            found = together.call(_refitted_lists, [(self, point, how) for point in new])
+            name = f"refit-{_digest([how, *(point.lambda_.hex() for point in new)])}"
+            found = self.saved.made(name, lambda: together.call(_refitted_lists, [(self, point, how) for point in new]))
+            found = [each._replace(start=self._on_device(each.start)) for each in found]
             self._found.update((point.lambda_, each) for point, each in zip(new, found, strict=True))
 
     def plan(self, point: Point, how: str | bool) -> Plan:
@@ -93,10 +102,14 @@ class Refit:
         refitted = self(point, how)
         if self.all_weights is None or not how or not point.n_selected:
             return refitted
+        name = f"finish-{_digest([how, point.lambda_.hex()])}"
+        return self.saved.made(name, lambda: self._finished(point, refitted))
+
+    def _finished(self, point: Point, refitted: Point) -> Point:
         n_iters = max(1, refitted.best_iter)
         with enough_threads(self.solver), torch.inference_mode():
             start = self._found[point.lambda_].start if point.lambda_ else self._starts(point, "scratch")
-            averaged = self._averaged(self._on_all_samples(point), start, n_iters)
+            averaged = within_memory(self.solver, lambda: self._averaged(self._on_all_samples(point), start, n_iters))
         rows, upper = (part[0].cpu().numpy() for part in averaged)
         o = self.solver.problem.network.n_outputs
         return replace(
@@ -109,14 +122,26 @@ class Refit:
         """Return the problem of a point's features on all samples, with noise."""
         problem, all_weights = self.solver.problem, self.all_weights
         assert all_weights is not None
-        X, share = problem.X, all_weights[0]
-        deviation = problem.total(share @ (X - problem.total(share @ X)).square()).sqrt()
-        return self._narrow(replace(problem, weights=all_weights, val_weights=None, noise=_NOISE * deviation), point)
+        is_sparse = isinstance(problem.X, SparseTable)
+        if is_sparse:  # few columns of it are a tensor, and have noise like one
+            problem = self._narrow(problem, point)
+        noise = _NOISE * _deviation(problem, all_weights[0])
+        noisy = replace(problem, weights=all_weights, val_weights=None, noise=noise)
+        return noisy if is_sparse else self._narrow(noisy, point)
 
     def _averaged(self, problem: Problem, start: Weights, n_iters: int) -> Weights:
-        """Train for twice as many iterations, and average the weights over the second half."""
+        """Train for twice as many iterations, and average the weights over the second half; with shorter steps if need be."""
+        for rate in learning_rates(self.solver.learning_rate):
+            averaged = self._average(problem, start, n_iters, rate)
+            if all(bool(part.isfinite().all()) for part in averaged):
+                return averaged
+        raise AssertionError  # learning_rates ends by raising
+
+    def _average(self, problem: Problem, start: Weights, n_iters: int, learning_rate: float) -> Weights:
         given = self.solver
-        descent = Descent(problem, given.learning_rate, given.batch_size, self._generator())
+        problem = problem if problem.feed is None else problem.apart()
+        draw, batch_size = self._generator(), given.batch_of(problem)
+        descent = Descent(problem, learning_rate, batch_size, draw, block_size=given.block_size)
         state = descent.state
         zeros = Weights(*(torch.zeros_like(part) for part in state.moments))
         descent.start(start, zeros, state.scale, problem.selected(start.rows), torch.zeros_like(state.lambdas))
@@ -142,6 +167,9 @@ class Refit:
         draw = self.solver.draw
         return torch.Generator(self.solver.problem.X.device).manual_seed(0 if draw is None else draw.initial_seed())
 
+    def _on_device(self, weights: Weights) -> Weights:
+        return Weights(*(part.to(self.solver.problem.like) for part in weights))
+
     def _narrow(self, problem: Problem, point: Point) -> Problem:
         return problem.only(torch.from_numpy(point.weights.columns).to(problem.X.device))
 
@@ -161,8 +189,20 @@ class Refit:
                 here = np.searchsorted(weights.columns, columns[known])
                 row[known] = np.concatenate([weights.skip, weights.first], axis=1)[here]
             upper = np.stack([weights.upper for weights in given])
-            starts = Weights(*(torch.from_numpy(part).to(problem.X) for part in (rows, upper)))
+            starts = Weights(*(torch.from_numpy(part).to(problem.like) for part in (rows, upper)))
         return Solver(problem.copies(len(starts.rows))).feasible(starts)
+
+
+def _digest(what: list[Any]) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def _deviation(problem: Problem, share: Tensor) -> Tensor:
+    """Return the standard deviation of each column, the unit of its noise; 1 for a sparse table, which has its own."""
+    X = problem.X
+    if isinstance(X, SparseTable):
+        return torch.ones_like(X.offset)
+    return problem.total(share @ (X - problem.total(share @ X)).square()).sqrt()
 
 
 class _Start(NamedTuple):
@@ -177,14 +217,14 @@ class _Start(NamedTuple):
         return self._replace(weights=Weights(*(part[which : which + 1] for part in self.weights)))
 
 
-def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[_Found]]:
+def _refitted_lists(given: list[list[tuple[Refit, Point, Any]]]) -> list[list[Found]]:
     """Refit the points of several lists."""
     found = iter(_refitted([each for part in given for each in part]))
     return [[next(found) for _ in part] for part in given]
 
 
 @torch.inference_mode()
-def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
+def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[Found]:
     """Refit points from every start for some iterations, and continue with the best; by a plan, where no sample validates."""
     starts = [_Start(refit, point, refit._starts(point, how)) for refit, point, how in given]
     known = [
@@ -201,7 +241,7 @@ def _refitted(given: list[tuple[Refit, Point, Any]]) -> list[_Found]:
         best[i], trials[i] = int(np.argmin([new.val_loss for new in found])), n_iters
     chosen = [start.one(which) for start, which in zip(starts, best, strict=True)]
     return [
-        _Found(how, replace(new, n_iters=new.n_iters + 2 * n_trial), start.weights, Plan(which, new.best_iter))
+        Found(how, replace(new, n_iters=new.n_iters + 2 * n_trial), start.weights, Plan(which, new.best_iter))
         for (_, _, how), (new,), start, which, n_trial in zip(
             given, _trained(chosen, [stopping for _, stopping in known]), chosen, best, trials, strict=True
         )
@@ -215,10 +255,17 @@ def _trained(starts: list[_Start], stoppings: list[Stopping]) -> list[list[Point
     kinds = [_kind(start.refit.solver, stopping) for start, stopping in zip(starts, stoppings, strict=True)]
     found: dict[int, list[Point]] = {}
     for chosen in batches(problems, kinds, widths):
-        here = [starts[i] for i in chosen]
-        with enough_threads(here[0].refit.solver):
-            found |= zip(chosen, _side_by_side(here, [stoppings[i] for i in chosen]), strict=True)
+        with enough_threads(starts[chosen[0]].refit.solver):
+            found |= zip(chosen, in_parts(_beside, [(starts[i], stoppings[i]) for i in chosen]), strict=True)
     return [found[i] for i in range(len(starts))]
+
+
+def _beside(given: Sequence[tuple[_Start, Stopping]]) -> list[list[Point]]:
+    """Train the networks of all starts at once; those of a single one in blocks of samples where memory is too small."""
+    starts, stoppings = ([*part] for part in zip(*given, strict=True))
+    if len(starts) > 1:
+        return _side_by_side(starts, stoppings)
+    return within_memory(starts[0].refit.solver, lambda: _side_by_side(starts, stoppings))
 
 
 def _kind(solver: Solver, stopping: Stopping) -> tuple[Any, ...]:
@@ -245,6 +292,7 @@ def _side_by_side(starts: list[_Start], stoppings: list[Stopping]) -> list[list[
         batch_size=given.batch_size,
         draw=draws[0],
         draws=draws if len(starts) > 1 else (),
+        block_size=given.block_size,
     )
     most = np.repeat([stopping.n_iters for stopping in stoppings], counts)
     solution = solver.minimise(weights, weights.upper.new_zeros(sum(counts)), stoppings[0], most=most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,9 +15,11 @@ from riata import threads
 from riata.network.stacked import SparseWeights, Weights
 from riata.path.grid import LONGEST_STRIDE, Grid, Stride
 from riata.path.points import Path, Point, mean_and_error
+from riata.path.saved import PathState, SavedPath, with_zeros, without_zeros
 from riata.solver.problem import Problem
 from riata.solver.solve import Solution, Solver
 from riata.solver.stopping import Stopping
+from riata.storage import UNSAVED, Checkpoint
 
 __all__ = ["enough_threads", "points", "solve_path"]
 
@@ -35,6 +38,7 @@ def solve_path(
     until: int = 0,
     on_point: Callable[[Point], None] | None = None,
     trained: int = 0,
+    saved: Checkpoint = UNSAVED,
 ) -> list[Path]:
     """Solve the path of every replica from the dense model to at most ``until`` features, warm-starting each point.
 
@@ -54,6 +58,8 @@ def solve_path(
         Called with each new point of the first replica.
     trained : int
         Iterations that the start has been trained for, if it is the dense model already.
+    saved : Checkpoint, optional
+        Where to keep the path of one replica after each point, and to continue it from; then ``weights`` do not matter.
 
     Returns
     -------
@@ -61,20 +67,25 @@ def solve_path(
         One per replica, in the order of λ.
     """
     problem = solver.problem
-    record = _Record(solver, grid, until, on_point)
-    lambda_ = np.zeros(problem.n_replicas)
-    first = replace(dense, n_iters=0) if trained else dense
-    solution = solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), first)
-    solution = replace(solution, n_iters=solution.n_iters + trained, best_iter=solution.best_iter + trained)
-    weights = record.add(solution, lambda_)
-    strides = [Stride(grid, first) for first in _start(solver, weights, grid, sparse)]
-    for proposed in zip(*strides, strict=True):
+    record = _Record(solver, grid, until, on_point, SavedPath(saved))
+    known = record.last()
+    if known is None:
+        lambda_ = np.zeros(problem.n_replicas)
+        first = replace(dense, n_iters=0) if trained else dense
+        solution = solver.minimise(solver.feasible(weights), _tensor(solver, lambda_), first)
+        solution = replace(solution, n_iters=solution.n_iters + trained, best_iter=solution.best_iter + trained)
+        known = record.add(solution, lambda_), []
+        record.save(*known)
+    weights, strides = known
+    strides = strides or [Stride(grid, first) for first in _start(solver, weights, grid, sparse)]
+    for proposed in () if record.done.all() else zip(*strides, strict=True):
         lambda_ = np.array(proposed)
         solution = solver.minimise(weights, _tensor(solver, lambda_), sparse, record.done.copy())
         before, after = (problem.units(w.rows) for w in (weights, solution.weights))
         counts = torch.stack([(before ^ after).sum(-1), before.sum(-1)]).cpu().numpy()
         accepted = np.array([stride.accepts(*pair) for stride, pair in zip(strides, counts.T.tolist(), strict=True)])
         weights = _where(accepted, record.add(solution, lambda_, accepted), weights)
+        record.save(weights, strides)
         if record.done.all():
             break
     return record.paths()
@@ -95,15 +106,17 @@ def enough_threads(solver: Solver) -> AbstractContextManager[None]:
     problem = solver.problem
     largest = int(problem.counts[:, 0].max())  # of any rank: all use as many threads
     n = min(solver.batch_size or largest, largest)
-    return threads.worth(n, problem.n_columns, problem.network)
+    return threads.worth(n, problem.n_entries, problem.network)
 
 
 class _Record:
     """The points so far of every replica, and which replicas are done."""
 
-    def __init__(self, solver: Solver, grid: Grid, until: int, on_point: Callable[[Point], None] | None):
+    def __init__(
+        self, solver: Solver, grid: Grid, until: int, on_point: Callable[[Point], None] | None, saved: SavedPath
+    ):
         problem = solver.problem
-        self._solver, self._grid, self._on_point = solver, grid, on_point
+        self._solver, self._grid, self._on_point, self._saved = solver, grid, on_point, saved
         free = (problem.costs == 0).cpu().numpy()
         self._fewest = max(until, len(np.unique(problem.source[free if free.ndim == 1 else free.any(0)])))
         self._visited: list[list[float]] = [[] for _ in range(problem.n_replicas)]
@@ -125,6 +138,36 @@ class _Record:
             self._on_point(self._points[0][-1])
         return solution.weights
 
+    def save(self, weights: Weights, strides: list[Stride]) -> None:
+        """Keep where one replica is, if anything is kept."""
+        if not self._saved.keeps:
+            return
+        (found,), (visited,), (done,) = self._points, self._visited, self.done
+        lambdas, stride = tuple(point.lambda_ for point in found), strides[0].state if strides else None
+        now, n_threads = self._solver.state(weights), torch.get_num_threads()
+        state = PathState(lambdas, tuple(visited), bool(done), stride, *without_zeros(weights), now, n_threads)
+        self._saved.add(state, found)
+
+    def last(self) -> tuple[Weights, list[Stride]] | None:
+        """Go to where one replica was when it was last kept; return its weights and its stride, if it has one."""
+        known = self._saved.last()
+        if known is None:
+            return None
+        state, found = known
+        if state.threads != torch.get_num_threads():
+            warnings.warn(
+                f"the path was begun on {state.threads} threads and continues on {torch.get_num_threads()}: the last bits may "
+                "differ from those of an unbroken run",
+                UserWarning,
+                stacklevel=3,
+            )
+        self._points, self._visited, self.done = [found], [list(state.visited)], np.array([state.done])
+        weights = with_zeros(state.columns, state.weights, self._solver.problem.like)
+        self._solver.restore(state.solver, weights)
+        if self._on_point is not None:
+            self._on_point(found[-1])
+        return weights, [Stride.at(self._grid, state.stride)] if state.stride else []
+
     def paths(self) -> list[Path]:
         """Return the points as paths."""
         held_out = self._solver.problem.held_out
@@ -140,7 +183,7 @@ class _Record:
 
 
 def _tensor(solver: Solver, lambda_: Floats) -> torch.Tensor:
-    return torch.from_numpy(lambda_).to(solver.problem.X)
+    return torch.from_numpy(lambda_).to(solver.problem.like)
 
 
 def _start(solver: Solver, dense: Weights, grid: Grid, sparse: Stopping) -> Floats:

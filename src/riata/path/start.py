@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from riata.network.sparse import Table
 from riata.network.stacked import Architecture, Weights
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
@@ -16,8 +17,8 @@ _SMALL = 0.01  # size of the first weights of inputs without an association, rel
 _AMPLE = 10  # samples per input from which on a network of all features finds those that only interact
 
 
-def draw(network: Architecture, seed: int, like: torch.Tensor, constant: NDArray[np.bool_]) -> Weights:
-    """Draw weights for the columns of a tensor; a constant column carries nothing and starts outside the model."""
+def draw(network: Architecture, seed: int, like: Table, constant: NDArray[np.bool_]) -> Weights:
+    """Draw weights for the columns of a table; a constant column carries nothing and starts outside the model."""
     start = network.init(like.shape[1], [seed], like.dtype, like.device)
     start.rows[:, torch.from_numpy(constant).to(like.device)] = 0
     return start

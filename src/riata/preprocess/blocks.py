@@ -20,14 +20,14 @@ _LARGE = 2**22  # entries of a table that is worth several threads: a second of 
 Made = TypeVar("Made")
 
 
-def by_columns(function: Callable[[slice], Made], n_rows: int, n_columns: int) -> list[Made]:
-    """Call a function with each block of columns; return what it returns, in the order of the blocks.
+def by_columns(function: Callable[[slice], Made], n_rows: int, n_columns: int, size: int | None = None) -> list[Made]:
+    """Call a function with each block of columns, of ``size`` if given; return what it returns, in the order of the blocks.
 
     Blocks do not depend on the number of threads, nor does what comes of one on the others. NumPy lets other threads run
     while it sorts and adds. There are as many threads as cores, and no more than ``OMP_NUM_THREADS`` says: in a job that
     joblib runs beside others that is its share.
     """
-    size = min(max(_ENTRIES // max(n_rows, 1), 1), _MOST)
+    size = size or min(max(_ENTRIES // max(n_rows, 1), 1), _MOST)
     blocks = [slice(start, min(start + size, n_columns)) for start in range(0, n_columns, size)]
     n_threads = 1 if getattr(_ordered, "depth", 0) else min(_n_threads(), len(blocks))
     if n_threads < 2 or n_rows * n_columns < _LARGE:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata import check
 from riata.preprocess import marginal
@@ -76,6 +77,8 @@ def candidates(X: Any, which: Any) -> dict[int, pd.Series]:
     """Return the columns of categories, by position."""
     if which is None or (isinstance(which, str) and which == "from_dtype" and not _may_hold_text(X)):
         return {}
+    if issparse(X):
+        raise ValueError("categorical_features: a sparse X holds numbers only; give 0/1 columns, with feature_groups")
     if np.ndim(X) != 2 or not hasattr(X, "shape"):
         X = np.asarray(X, dtype=object)
         if X.ndim != 2:
@@ -154,7 +157,14 @@ def _objects(values: pd.Series) -> pd.Index:
 def _column(values: pd.Series, counts: NDArray[np.float64]) -> Column:
     """Number the levels from the commonest on, equals as they come; their names say nothing."""
     missing = values.isna().to_numpy()
-    codes, levels = pd.factorize(_objects(values[~missing]))
+    try:
+        codes, levels = pd.factorize(_objects(values[~missing]))
+    except TypeError as error:
+        kind = type(values[~missing].iloc[0]).__name__
+        raise ValueError(
+            f"cells of column {values.name!r} hold a {kind}, which cannot be a level of a category ({error}): drop the column, "
+            "or give each of its numbers a column of its own"
+        ) from None
     frequency = np.append(np.bincount(codes, counts[~missing], len(levels)), counts[missing].sum())
     n_rows, n_present = counts.sum(), np.count_nonzero(frequency)
     if n_present >= n_rows > 2:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riata.preprocess import sparse
 from riata.preprocess.blocks import by_columns
 
-__all__ = ["Expansion", "affordable_pieces", "identity", "learn"]
+__all__ = ["FARTHEST", "Expansion", "affordable_pieces", "identity", "learn"]
 
 Floats = NDArray[np.float64]
 _PIECES = 6  # of one column at most
@@ -32,7 +33,7 @@ _HEAVY = (
 _FAR = (
     10.0  # units of a column, its median distance from the median, over which a standard deviation is that of outliers
 )
-_LARGEST = 1e300  # number that is told apart from infinity
+FARTHEST = 1e300  # number that is told apart from infinity
 _MISSING = np.inf  # the level of a missing number
 
 
@@ -99,7 +100,7 @@ class Expansion:
     def apply(self, X: NDArray[np.floating], columns: NDArray[np.int64]) -> Floats:
         """Return some columns of the expanded table, in float64; a missing number stays NaN."""
         source = self.source[columns]
-        values = X[:, source].astype(np.float64)
+        values = sparse.dense(X[:, source]).astype(np.float64)
         if self.trivial:
             return values
         heavy = np.isfinite(self.unit[source])
@@ -169,7 +170,7 @@ def learn(
 
 def _tamed(values: Floats, median: Floats | float, unit: Floats | float) -> Floats:
     with np.errstate(over="ignore"):
-        return np.arcsinh(np.clip(values / unit - median / unit, -_LARGEST, _LARGEST))
+        return np.arcsinh(np.clip(values / unit - median / unit, -FARTHEST, FARTHEST))
 
 
 def _tails(X: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as fdist
 
+from riata.preprocess import sparse
 from riata.preprocess.blocks import by_columns
 
 __all__ = ["Associations", "as_counts", "effective", "measure", "of_groups"]
@@ -76,19 +77,19 @@ def measure(
         return Associations(n, chance, nonlinear, strength)
 
     def judge(here: slice) -> None:
-        block = X[:, here].astype(np.float64)
+        block, y, w = sparse.some(X, here, target, share)
         missing = np.isnan(block)
         if missing.any():
-            known = share[:, None] * ~missing
+            known = w[:, None] * ~missing
             means = (known * np.where(missing, 0, block)).sum(axis=0) / np.maximum(known.sum(axis=0), 1e-300)
             block = np.where(missing, means, block)
-        straight, binned, n_bins = _explained(_centred(block, share), missing, target, share)  # (o, b) twice, (b,)
+        straight, binned, n_bins = _explained(_centred(block, w), missing, y, w)  # (o, b) twice, (b,)
         by_bins, by_line = _chance(binned, total, n_bins, n), _chance(straight, total, np.full_like(n_bins, 2), n)
         strength[here] = _beyond_noise(binned, total, n_bins, n)
         nonlinear[here] = (by_bins * d < 1) & (straight.sum(axis=0) < _NONLINEAR * strength[here] * total.sum())
         chance[here] = np.minimum(2 * np.minimum(by_bins, by_line), 1)
 
-    by_columns(judge, *X.shape)
+    by_columns(judge, X.shape[0], d, sparse.block_size(X))
     for j in [] if n_levels is None else np.flatnonzero(n_levels > 2):
         chance[j], strength[j] = _between_levels(X[:, j].astype(np.int64), target, total, share, n)
         nonlinear[j] = False
@@ -108,11 +109,11 @@ def of_groups(
     np.minimum.at(found, ids, seen.p_values)
     found = np.minimum(found * sizes, 1)
     for g in np.flatnonzero((sizes > 1) & (sizes < n / 4)) if len(total) else []:
-        block = X[:, ids == g].astype(np.float64)
-        block = _centred(np.where(np.isnan(block), 0, block), share) * np.sqrt(share)[:, None]
+        block, y, w = sparse.some(X, np.flatnonzero(ids == g), target, share)
+        block = _centred(np.where(np.isnan(block), 0, block), w) * np.sqrt(w)[:, None]
         basis, spectrum, _ = np.linalg.svd(block, full_matrices=False)
         basis = basis[:, spectrum > 1e-9 * spectrum.max(initial=0)]
-        explained = np.square(basis.T @ (target * np.sqrt(share)[:, None])).sum(axis=0)[:, None]
+        explained = np.square(basis.T @ (y * np.sqrt(w)[:, None])).sum(axis=0)[:, None]
         joint = _chance(explained, total, np.array([basis.shape[1] + 1]), n)[0]
         found[g] = min(2 * min(found[g], joint), 1)
     return Associations(n, found, np.zeros(len(found), dtype=bool), np.zeros(len(found)))

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from riata.preprocess import expansion, scaling
+from riata.preprocess import expansion, scaling, sparse
 from riata.preprocess.categories import Categories
 from riata.preprocess.expansion import Expansion
 from riata.preprocess.penalty import penalty_weights
 from riata.preprocess.samples import Samples
 from riata.preprocess.scaling import Scaling
 from riata.preprocess.screening import Screening, grouped, screen
+from riata.preprocess.sparse import Implicit
 
 __all__ = ["ColumnOptions", "Prepared", "Preprocessing", "prepare"]
 
@@ -32,6 +34,10 @@ class ColumnOptions(NamedTuple):
     adaptive: bool = True  # whether features without an association have larger penalty weights
     linear: bool = False  # whether the model is, M = 0
     reconstruct: bool = False  # whether columns are targets too: the scale is bounded, not the values
+
+    def for_sparse(self) -> ColumnOptions:
+        """Return the options for a sparse table, whose zeros stay what they are: its columns are scaled, and no more."""
+        return self._replace(how=self.how and "standard", missing="error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,10 @@ class Preprocessing:
     def inputs(self, X: NDArray[np.floating], dtype: Any, columns: Ids | None = None) -> NDArray[Any]:
         """Return some or all of the inputs that a network gets of encoded samples, (n, ·)."""
         return self.scaling.apply(X, dtype, columns, self.expansion)
+
+    def implicit(self, X: Any) -> Implicit:
+        """Return the inputs of a sparse table without writing out the entries that are zero in it."""
+        return sparse.scaled(X, self.scaling.center, self.scaling.scale)
 
     def slopes(self, weights: NDArray[np.floating], columns: Ids, features: Ids) -> Floats:
         """Return linear weights of inputs, (k, o), as those of features in their own units, (n_features, o).
@@ -118,12 +128,14 @@ def prepare(
         Where pairs are tested.
     """
     X, _, weights = samples.fit
+    if issparse(X):
+        X, options = X.tocsc(), options.for_sparse()
     n_levels = None if categories is None else categories.n_levels(X.shape[1])
     needed = options.adaptive or options.how == "auto" or options.screening == "pairs"
     found = Screening()
     if screened is not None and options.screening is not None and needed:
         found = screen(options.screening, X, screened, weights, n_levels, device)
-    expanded = _expansion(X, weights, options, found, n_levels, n_informative or (len(X), len(X)))
+    expanded = _expansion(X, weights, options, found, n_levels, n_informative or (len(weights), len(weights)))
     factors = found.associations if options.adaptive else None
     if factors is not None and ids is not None and screened is not None:
         factors = grouped(found, X, screened, weights, ids).associations
@@ -145,6 +157,8 @@ def _expansion(
 ) -> Expansion:
     """Expand columns into pieces: all where samples allow, else those that are nonlinear or interact."""
     (n, n_clear), d = n_informative, X.shape[1]
+    if issparse(X):
+        return expansion.identity(d)
     pieces = np.ones(d, dtype=np.int64)
     if options.how == "piecewise":
         pieces[:] = expansion.affordable_pieces(n_clear)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from riata.preprocess import sparse
 from riata.preprocess.blocks import by_columns
 from riata.preprocess.expansion import Expansion
 
@@ -37,7 +39,7 @@ class Scaling:
     ) -> NDArray[Any]:
         """Scale in float64 and cast once; with ``columns``, only those. An embedding comes before."""
         positions = np.arange(len(self.scale)) if columns is None else columns
-        out = np.empty((len(X), len(positions)), dtype=dtype)
+        out = np.empty((X.shape[0], len(positions)), dtype=dtype)
 
         def scale_block(here: slice) -> None:
             block = positions[here]
@@ -81,10 +83,10 @@ def learn(
 
     def measure(here: slice) -> None:
         block = np.arange(here.start, here.stop)
-        values = _block(X, block, embedding)
+        values, weight = _weighted(X, here, embedding, w)
         missing = np.isnan(values)
         values[missing] = 0
-        share = w if not missing.any() else w[:, None] * ~missing
+        share = weight if not missing.any() else weight[:, None] * ~missing
         total = np.maximum(np.sum(share, axis=0), np.finfo(float).tiny)
         center[block] = _mean(share, values) / total
         values -= center[block]
@@ -96,7 +98,7 @@ def learn(
         relative = np.maximum(np.sqrt(_mean(share, np.square(values)) / total), floor)
         scale[block] = np.where(varies, farthest * relative, 0)
 
-    by_columns(measure, len(X), n_columns)
+    by_columns(measure, X.shape[0], n_columns, sparse.block_size(X))
     if embedding is not None and embedding.marks.any():
         scale = _shared(scale, embedding)
     return Scaling(center, scale, limit=limit)
@@ -111,6 +113,16 @@ def _shared(scale: NDArray[np.float64], embedding: Expansion) -> NDArray[np.floa
     largest = np.zeros(embedding.n_features)
     np.maximum.at(largest, embedding.source, scale)
     return np.where(np.isfinite(embedding.level) & (scale > 0), largest[embedding.source], scale)
+
+
+def _weighted(
+    X: Any, here: slice, embedding: Expansion | None, share: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return some columns and the shares of their samples; of a sparse table those that are zero are one."""
+    if issparse(X):
+        found = sparse.some(X, here, np.empty((len(share), 0)), share)
+        return found.columns, found.share
+    return _block(X, np.arange(here.start, here.stop), embedding), share
 
 
 def _block(X: NDArray[np.floating], columns: NDArray[np.int64], embedding: Expansion | None) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from riata.preprocess import interactions, marginal
 from riata.preprocess.interactions import Interactions
@@ -62,7 +63,9 @@ def screen(
     found = marginal.measure(X, target, weights, n_levels)
     if which == "marginal":
         return Screening(found)
-    kind = torch.device(device).type
+    kind = (
+        "cpu" if issparse(X) else torch.device(device).type
+    )  # pairs need all entries, which a GPU would have time for
     obstacle = (
         interactions.obstacle(found.n_samples, target.shape[1], found.p_values, kind) if which == "auto" else None
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from riata import check
 from riata.evidence.knockoffs import fewest
 from riata.preprocess import categories
 from riata.report import explorer, features, pairs
@@ -94,6 +95,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Return what a report shows; the parameters are those of :meth:`LassoNetClassifier.report`."""
     check_is_fitted(model, "point_")
+    check.no_sparse(X, "a report")
     samples = model._numbers(X)
     if len(samples) < 2:
         raise ValueError(f"a report needs at least 2 samples that were not used for the fit; X has {len(samples)}")
@@ -225,6 +227,7 @@ def _settings(model: Any, about: About) -> list[list[str]]:
     """Return names and values for the table of settings: facts, parameters that are not the default, versions."""
     default = type(model)().get_params(deep=False)
     given = {name: value for name, value in model.get_params(deep=False).items() if repr(value) != repr(default[name])}
+    given.pop("checkpoint", None)  # a folder, of no influence on the model
     rows = [("estimator", type(model).__name__), *about.facts]
     rows += [(name, repr(value)[:_SHOWN]) for name, value in given.items()]
     rows += [("λ of the model", f"{model.lambda_:.4g}"), ("screening", model.screening_)]

@@ -9,8 +9,9 @@ network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,8 +20,11 @@ from torch import Tensor
 
 from riata.losses import evaluator
 from riata.losses.loss import slopes
+from riata.network.blocked import BlockedPass
+from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import AnyPass, Weights
 from riata.ranks import RankError
+from riata.solver.feed import Refill
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
 from riata.solver.problem import Evaluation, Problem
@@ -34,13 +38,17 @@ class Descent:
     Parameters
     ----------
     problem : Problem
-        What is to be minimised.
+        What is to be minimised. One with a feed has samples of its own (``Problem.apart``): they are overwritten.
     learning_rate, batch_size, draw
         As for the solver.
     passes : dict, optional
         Passes by the first and last of their samples, to be shared with other descents on the same samples.
     draws : sequence of torch.Generator
         As for the solver.
+    block_size : int, optional
+        As for the solver; with dropout a mini-batch may have no more samples.
+    refill : Refill, optional
+        Where a feed has got to in other descents.
     """
 
     def __init__(
@@ -51,20 +59,26 @@ class Descent:
         draw: torch.Generator | None = None,
         passes: dict[tuple[int, int], AnyPass] | None = None,
         draws: Sequence[torch.Generator] = (),
+        block_size: int | None = None,
+        refill: Refill | None = None,
     ):
         self.problem = problem
+        self._refill = refill or Refill()
         self._draw, self._draws = (draws[0] if draws else draw), draws
         # Only where all samples are in every update does a rise of the objective show that a step was too long.
         adapts_scale = batch_size is None
         self.deterministic = adapts_scale and not problem.is_random
-        X, R, n = problem.X, problem.n_replicas, problem.n_fit
+        like, R, n = problem.like, problem.n_replicas, problem.n_fit
         network = problem.network
         self._sizes = _batch_sizes(problem, batch_size)
         sizes = {*self._sizes}
         passes = {} if passes is None else passes
         n_all = problem.n_samples
+        block_size = block_size or max(n_all, 1)
         for start, stop in {(0, n), *((0, size) for size in sizes), (n, n_all)} - passes.keys():
-            passes[start, stop] = network.passes(R, stop - start, X, learns=start < n)
+            in_blocks = stop - start > block_size and not isinstance(problem.X, SparseTable)
+            make = partial(BlockedPass, network, block=block_size) if in_blocks else network.passes
+            passes[start, stop] = make(R, stop - start, like, learns=start < n)
         self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
         self._batch_passes = {m: passes[0, m] for m in sizes}
         self._X, target = problem.samples(0, n)
@@ -74,7 +88,7 @@ class Descent:
             self._val_fit_loss = evaluator(problem.loss, target, problem.val_weights[:, :n])
             self._X_val, target = problem.samples(n, n_all)
             self._val_loss = evaluator(problem.loss, target, problem.val_weights[:, n:])
-        self._order = torch.arange(n, device=X.device)
+        self._order = torch.arange(n, device=like.device)
         if len({each.initial_seed() for each in draws}) > 1:
             self._order = self._order.repeat(R, 1)
         self._batches = self._order.split(self._sizes, dim=-1)
@@ -82,13 +96,13 @@ class Descent:
         self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
         self._update: Callable[[], None] = bind(self.state)
-        self._measured = X.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
+        self._measured = like.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
         # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
         self._skips_fit_pass = not adapts_scale and len(self._sizes) > 1
         self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
-        self._losses = X.new_zeros(R, n_all if problem.val_weights is not None else 0)
+        self._losses = like.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
-        recordable = network.recordable
+        recordable = network.recordable and not isinstance(problem.X, SparseTable)
         alone = problem.ranks is None  # messages between ranks are not recorded
         self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and alone and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
@@ -131,6 +145,8 @@ class Descent:
         """Iterate: pass over the training samples so many times."""
         self._outdated = self._skips_fit_pass
         for _ in range(n_iters):
+            if self.problem.feed is not None:
+                self._refill(self.problem.feed, self.problem.dense, self.problem.target, self.problem.weights)
             if not self.deterministic:
                 self._shuffle()
             self._iteration()
@@ -140,6 +156,13 @@ class Descent:
         orders, draws = ([self._order], [self._draw]) if self._order.ndim == 1 else (self._order, self._draws)
         for order, draw in zip(orders, draws, strict=True):
             torch.randperm(len(order), generator=draw, out=order)
+
+    def put_back(self, problem: Problem, features: Tensor) -> None:
+        """Train on the samples of the problem of all features again, in the place of those that a feed has brought."""
+        torch.index_select(problem.dense, -1, features, out=self.problem.dense)
+        self.problem.target.copy_(problem.target)
+        self.problem.weights.copy_(problem.weights)
+        self._outdated = True
 
     def with_penalty(self, evaluation: Evaluation) -> Evaluation:
         """Return an evaluation of the present iterate at another λ with the penalty at this one."""
@@ -171,11 +194,17 @@ class Descent:
         measured[::2] = each[:, ::2].sum(axis=0)
         return measured
 
-    def product_gradient(self) -> Tensor:
-        """Gradient of the loss by the product of X and the features' weights, at the present iterate: (R, n_fit, o + K)."""
+    def product_gradients(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the gradient of the loss by the product of X and the features' weights, at the present iterate.
+
+        Usually for all samples at once, (R, n_fit, o + K), else for one block of rows after the other.
+        """
         self._update_fit_pass()
+        if isinstance(self._fit_pass, BlockedPass):
+            yield from self._fit_pass.product_gradients(self.state.now.layers, self._X, self._gradient)
+            return
         self._backward()
-        return self._fit_pass.product_gradient
+        yield slice(0, self.problem.n_fit), self._fit_pass.product_gradient
 
     def _update_fit_pass(self) -> None:
         if self._outdated:
@@ -220,11 +249,12 @@ class Descent:
         if ranks is not None:
             ranks.sum_(state.gradient.rows, state.gradient.upper, *([state.loss] if state.adapts_scale else []))
 
-    def _shuffled(self) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
+    def _shuffled(self) -> Iterable[tuple[Table, Tensor, Tensor]]:
         """Return X, the target and the weights of every mini-batch."""
-        if self._order.device.type != "cuda":  # where a copy of few samples stays in cache
-            return map(self.problem.batch, self._batches)
+        if self._order.device.type != "cuda" or isinstance(self.problem.X, SparseTable):
+            return map(self.problem.batch, self._batches)  # on the CPU a copy of few samples stays in cache
         X, target, weights = self.problem.batch(self._order)
+        assert isinstance(X, Tensor)
         sizes = self._sizes
         return zip(X.split(sizes, -2), target.split(sizes, -2), weights.split(sizes, -1), strict=True)
 
@@ -233,8 +263,7 @@ class Descent:
         problem, n = self.problem, self.problem.n_fit
         for X, target, weights in self._shuffled():
             if problem.noise is not None:
-                drawn = torch.randn(X.shape, generator=self._draw, dtype=X.dtype, device=X.device)
-                X = X.addcmul(drawn, problem.noise)
+                X = _noisy(X, problem.noise, self._draw)
             size = X.shape[-2]
             batch_pass, layers = self._batch_passes[size], self.state.now.layers
             output = batch_pass.forward(layers, X, problem.dropout, self._draw)
@@ -262,9 +291,16 @@ def _batch_sizes(problem: Problem, batch_size: int | None) -> list[int]:
     return [(n + i) // n_batches for i in reversed(range(n_batches))]
 
 
+def _noisy(X: Table, deviation: Tensor, draw: torch.Generator | None) -> Table:
+    """Add noise of these standard deviations, (d,); of a sparse table they are relative to each entry."""
+    if isinstance(X, SparseTable):
+        return X.noisy(deviation, draw)
+    return X.addcmul(torch.randn(X.shape, generator=draw, dtype=X.dtype, device=X.device), deviation)
+
+
 def _state(problem: Problem, loss: Tensor, learning_rate: float, *, adapts_scale: bool) -> State:
     """Make the buffers of an update."""
-    X, R, G = problem.X, problem.n_replicas, problem.groups.n_groups
+    X, R, G = problem.like, problem.n_replicas, problem.groups.n_groups
     d, network = problem.n_columns, problem.network
 
     def weights() -> Weights:

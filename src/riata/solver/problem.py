@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import Loss
+from riata.network.sparse import SparseTable, Table, to_host
 from riata.network.stacked import Architecture
 from riata.prox import Groups
 from riata.ranks import Ranks
+from riata.solver.feed import Feed
 
 __all__ = ["Evaluation", "Layout", "Problem"]
 
@@ -59,7 +61,7 @@ class Problem:
 
     network: Architecture
     loss: Loss
-    X: Tensor  # (n, d), or (R, n, d)
+    X: Table  # (n, d), or (R, n, d)
     target: Tensor  # (n, o), or (R, n, o)
     weights: Tensor  # (R, n_fit), those of a replica sum to 1
     val_weights: Tensor | None  # (R, n), those of a replica sum to 1; None: no validation
@@ -73,6 +75,7 @@ class Problem:
     embedded: NDArray[np.int64] | None = None  # the feature of each column of X, where several columns encode one
     layout: Layout | None = None  # where replicas differ in their columns
     ranks: Ranks | None = None  # the processes that hold the samples; None: all are here
+    feed: Feed | None = None  # further samples to train on, where X holds a part of the table
 
     @property
     def n_replicas(self) -> int:
@@ -105,25 +108,49 @@ class Problem:
         """The number of samples to train on, on all ranks."""
         return int(self.counts[:, 0].sum())
 
+    @property
+    def n_of_all(self) -> int:
+        """The number of all samples, on all ranks."""
+        return int(self.counts[:, 1].sum())
+
     def total(self, part: Tensor) -> Tensor:
         """Return a sum over the samples of all ranks, given that over those of this one."""
         if self.ranks is not None:
             self.ranks.sum_(part)
         return part
 
-    def every(self, step: int) -> NDArray[Any]:
-        """Return the inputs of every so many samples to train on, on the host, (·, d)."""
-        if self.ranks is None:
-            return self.X[: self.n_fit : step].cpu().numpy()
-        before = int(self.counts[: self.ranks.rank, 0].sum())
-        return self.ranks.concat(self.X[-before % step : self.n_fit : step].cpu().numpy())
+    def every(self, step: int) -> Any:
+        """Return the inputs of every so many samples to train on, on the host, (·, d); sparse where X is."""
+        before = 0 if self.ranks is None else int(self.counts[: self.ranks.rank, 0].sum())
+        X, _ = self.samples(-before % step, self.n_fit)
+        own = to_host(X)[::step] if isinstance(X, SparseTable) else to_host(X[::step])
+        return own if self.ranks is None else self.ranks.concat(own)
 
-    def samples(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    @property
+    def dense(self) -> Tensor:
+        """X, where it is no sparse table: samples that a feed brings never are."""
+        assert not isinstance(self.X, SparseTable)
+        return self.X
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor with the dtype and on the device of X."""
+        return self.X.offset if isinstance(self.X, SparseTable) else self.X
+
+    @property
+    def n_entries(self) -> int:
+        """The number of entries of a sample that a pass multiplies with weights."""
+        return len(self.X.values) // self.n_samples if isinstance(self.X, SparseTable) else self.n_columns
+
+    def samples(self, start: int, stop: int) -> tuple[Table, Tensor]:
         """X and the target of some samples in a row."""
-        return self.X[..., start:stop, :], self.target[..., start:stop, :]
+        X = self.X.rows(start, stop) if isinstance(self.X, SparseTable) else self.X[..., start:stop, :]
+        return X, self.target[..., start:stop, :]
 
-    def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def batch(self, index: Tensor) -> tuple[Table, Tensor, Tensor]:
         """X, the target and the weights of a mini-batch: the same samples for all replicas, (b,), or those of each, (R, b)."""
+        if isinstance(self.X, SparseTable):
+            return self.X.take(index), self.target[index], self.weights[..., index]
         if index.ndim == 1:
             # On the CPU this is several times faster than an index.
             X, target = (part.index_select(-2, index) for part in (self.X, self.target))
@@ -145,13 +172,13 @@ class Problem:
     def sizes(self) -> Tensor:
         """The number of columns of each group, (G,) or, of each replica, (R, G)."""
         if self.layout is None:
-            return self.groups.sum(self.X.new_ones(self.n_columns))
-        return self.groups.sum(self.layout.holds(self.X)).clamp_min_(1)
+            return self.groups.sum(self.like.new_ones(self.n_columns))
+        return self.groups.sum(self.layout.holds(self.like)).clamp_min_(1)
 
     @cached_property
     def is_matrix(self) -> Tensor:
         """1 for the entries of ``upper`` that ``gamma`` acts on, 0 for biases."""
-        return self.network.is_matrix(self.X)
+        return self.network.is_matrix(self.like)
 
     @cached_property
     def held_out(self) -> list[tuple[NDArray[np.int64], Floats]] | None:
@@ -205,11 +232,20 @@ class Problem:
         """The same problem on some of the features, given by position."""
         if len(features) == self.n_columns:
             return self
-        X, costs, groups = self.X[..., features], self.costs[..., features], self.groups.only(features)
+        X = self.X.only(features) if isinstance(self.X, SparseTable) else self.X[..., features]
+        costs, groups = self.costs[..., features], self.groups.only(features)
         noise = None if self.noise is None else self.noise[features]
         known = features.cpu().numpy()
         layout = None if self.layout is None else self.layout.only(known)
-        return replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=self.source[known], layout=layout)
+        feed = None if self.feed is None else self.feed.only(known)
+        few = replace(self, X=X, costs=costs, groups=groups, noise=noise, embedded=self.source[known], layout=layout)
+        return replace(few, feed=feed)
+
+    def apart(self, features: Tensor | None = None) -> Problem:
+        """The same problem, or that of some of the features, with samples of its own, which a feed may overwrite."""
+        few = self if features is None else self.only(features)
+        X = few.dense.clone() if few is self else few.X
+        return replace(few, X=X, target=few.target.clone(), weights=few.weights.clone())
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from riata.network.sparse import SparseTable, Table, backward
 from riata.network.stacked import AnyPass, Weights
 from riata.prox import Groups, prox_rows
 from riata.solver.descent import Descent
+from riata.solver.faults import Diverged, learning_rates
+from riata.solver.feed import Refill
 from riata.solver.problem import Evaluation, Problem
 from riata.solver.stopping import Mask, Monitor, Stopping
 
-__all__ = ["Solution", "Solver"]
+__all__ = ["Solution", "Solver", "SolverState"]
 
 Floats = NDArray[np.float64]
 _CHECK = 10  # iterations between two evaluations
@@ -32,6 +36,20 @@ class Solution:
     evaluation: Evaluation
     n_iters: NDArray[np.int64]  # (R,) iterations
     best_iter: NDArray[np.int64]  # (R,) the iteration after which these weights were reached
+
+
+class SolverState(NamedTuple):
+    """What a solver remembers between two problems: with it and the same arguments the next solution is the same."""
+
+    moments: Weights
+    scale: Tensor
+    features: Tensor | None  # those of the descent
+    evaluation: (
+        Evaluation | None
+    )  # of the weights that the next problem starts from, if they are those of the last pass
+    draws: tuple[Tensor, ...]  # states of the sources of randomness
+    learning_rate: float
+    block_size: int | None
 
 
 class Solver:
@@ -51,6 +69,8 @@ class Solver:
         Instead, one for the batches of each replica, where replicas have data of their own.
     active_set : bool
         Leave features that are not in the model out of the arithmetic; check them once the objective no longer falls.
+    block_size : int or None
+        Samples whose hidden layers are kept at a time; None for all. See :meth:`shrink`.
     """
 
     def __init__(
@@ -62,17 +82,24 @@ class Solver:
         draw: torch.Generator | None = None,
         draws: Sequence[torch.Generator] = (),
         active_set: bool = True,
+        block_size: int | None = None,
     ):
         self.problem = problem
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
+        self.batch_size, self.block_size = batch_size, block_size
         self.draw, self.draws = draw, draws
         self.active_set = active_set
-        X, R = problem.X, problem.n_replicas
-        self._moments = Weights(X.new_zeros(R, problem.n_columns), X.new_zeros(R, problem.network.n_upper))
-        self._scale = X.new_ones(R)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget step sizes, and free all buffers."""
+        problem = self.problem
+        like, R = problem.like, problem.n_replicas
+        self._moments = Weights(like.new_zeros(R, problem.n_columns), like.new_zeros(R, problem.network.n_upper))
+        self._scale = like.new_ones(R)
         self._features: Tensor | None = None  # those of the descent
         self._descent: Descent | None = None
+        self._refill = Refill()
         self._passes: dict[tuple[int, int], AnyPass] = {}
         self._evaluated: Weights | None = None  # the weights that the last pass over all samples was at
         self._evaluation: Evaluation | None = None  # of these
@@ -91,8 +118,22 @@ class Solver:
         Descend on the features in the model until the objective no longer falls, add those of the others whose subgradient
         bound is violated, descend again. Features are not checked in a replica that ran out of iterations or of patience: far
         from a solution the gradient says little about which belong in it. ``most`` has a number of iterations for each replica,
-        in place of that of ``stopping``.
+        in place of that of ``stopping``. Where the objective does not stay finite, all begin again with shorter steps, which
+        the solver keeps.
         """
+        for rate in learning_rates(self.learning_rate):
+            if rate != self.learning_rate:
+                self.learning_rate = rate
+                self._forget()
+            try:
+                return self._minimise(start, lambda_, stopping, frozen, most)
+            except Diverged:
+                continue
+        raise AssertionError  # learning_rates ends by raising
+
+    def _minimise(
+        self, start: Weights, lambda_: Tensor, stopping: Stopping, frozen: Mask | None, most: NDArray[np.int64] | None
+    ) -> Solution:
         weights, most = start, np.full(len(lambda_), stopping.n_iters) if most is None else most
         live = np.ones(len(lambda_), dtype=bool) if frozen is None else ~frozen
         active = self.problem.selected(start.rows)
@@ -116,6 +157,37 @@ class Solver:
             if not live.any():
                 return Solution(weights, evaluation, n_iters, best_iter)
 
+    def batch_of(self, problem: Problem) -> int | None:
+        """Return the samples of an update of a problem, None for all: those of a block at most if networks draw numbers."""
+        if self.block_size is None or not (problem.dropout or problem.network.is_random):
+            return self.batch_size
+        return min(self.batch_size or problem.n_fit, self.block_size)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other process takes part in every update."""
+        return self.problem.ranks is None
+
+    @property
+    def largest(self) -> int:
+        """Samples of the largest pass."""
+        return max(self.problem.n_fit, self.problem.n_samples - self.problem.n_fit)
+
+    def shrink(self, block_size: int) -> None:
+        """Free all buffers, and begin again with blocks of so many samples.
+
+        An update is the same in blocks, but for rounding. Only one with dropout, or of another network that draws numbers, has
+        no more samples than a block.
+        """
+        self.block_size = block_size
+        self._forget()
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Draw the same random numbers again."""
+        for draw in (*self.draws, *([] if self.draw is None else [self.draw])):
+            draw.manual_seed(draw.initial_seed())
+
     @torch.inference_mode()
     def feasible(self, weights: Weights) -> Weights:
         """Project the weights on those that satisfy the hierarchy."""
@@ -124,16 +196,66 @@ class Solver:
         skip, first, _ = prox_rows(problem.skip(rows), problem.first(rows), torch.zeros_like(M), M, problem.groups)
         return Weights(torch.cat([skip, first], -1), weights.upper)
 
+    def state(self, weights: Weights) -> SolverState:
+        """Return what is remembered, for a next problem that starts from these weights."""
+        evaluation = self._evaluation if weights is self._evaluated else None
+        draws = tuple(draw.get_state() for draw in self._sources)
+        steps = self.learning_rate, self.block_size
+        return SolverState(self._moments, self._scale, self._features, evaluation, draws, *steps)
+
+    @torch.inference_mode()
+    def restore(self, state: SolverState, weights: Weights) -> None:
+        """Remember what a solver of the same problem did when it was at these weights."""
+        X = self.problem.like
+        self.learning_rate, self.block_size = state.learning_rate, state.block_size
+        self._moments, self._scale = Weights(*(part.to(X) for part in state.moments)), state.scale.to(X)
+        for draw, known in zip(self._sources, state.draws, strict=True):
+            draw.set_state(known)
+        if state.features is None:
+            return
+        features = state.features.to(X.device)
+        descent = self._descend_on(features)
+        if state.evaluation is not None:  # the next descent expects the pass over all samples in its buffers
+            losses = state.evaluation.val_losses
+            descent.set_weights(Weights(weights.rows[:, features], weights.upper))
+            self._evaluated = weights
+            self._evaluation = replace(state.evaluation, val_losses=None if losses is None else losses.to(X))
+
+    @property
+    def _sources(self) -> Sequence[torch.Generator]:
+        """The sources of randomness."""
+        return self.draws or [draw for draw in [self.draw] if draw is not None]
+
     def _restrict(self, active: Tensor) -> Descent:
         """Return a descent without features that are active in no replica, the present one if it will do."""
         features = active.any(0).nonzero().squeeze(-1)
         if self._descent is None or self._features is None or not self._covers(self._features, features):
-            self._features, self._descent = features, None  # free the memory of the old one before making the new one
-            restricted = self.problem.only(features)
-            self._descent = Descent(
-                restricted, self.learning_rate, self.batch_size, self.draw, self._passes, self.draws
-            )
+            return self._descend_on(features)
         return self._descent
+
+    def _descend_on(self, features: Tensor) -> Descent:
+        """Make a new descent on some of the features."""
+        fed = None if self.problem.feed is None else self._fed(features)
+        self._features, self._descent = features, None  # free the memory of the old one before making the new one
+        restricted = self.problem.only(features) if fed is None else fed
+        self._descent = Descent(
+            restricted,
+            self.learning_rate,
+            self.batch_of(self.problem),
+            self.draw,
+            self._passes,
+            self.draws,
+            self.block_size,
+            self._refill,
+        )
+        return self._descent
+
+    def _fed(self, features: Tensor) -> Problem:
+        """Return the problem on some of the features, with the samples of the present descent where it knows them all."""
+        known = self._features
+        if self._descent is None or known is None or not bool(torch.isin(features, known, assume_unique=True).all()):
+            return self.problem.apart(features)
+        return self._descent.problem.only(torch.searchsorted(known, features))
 
     def _covers(self, known: Tensor, features: Tensor) -> bool:
         """Whether a descent on the known features will do: they must include these, and not too many others.
@@ -141,8 +263,9 @@ class Solver:
         These must be 95 % of the known features; 75 % where a new descent costs much: graphs are recorded anew on CUDA, and
         large tables are copied.
         """
-        X = self.problem.X
-        costs_much = X.device.type == "cuda" or X.numel() // X.shape[-2] * int(self.problem.counts[:, 1].sum()) > 2**24
+        X = self.problem.like
+        n_entries = X.numel() * self.problem.n_of_all // self.problem.n_samples  # on all ranks
+        costs_much = X.device.type == "cuda" or n_entries > 2**24
         if len(features) < (0.75 if costs_much else 0.95) * len(known):
             return False
         return bool(torch.isin(features, known, assume_unique=True).all())
@@ -160,17 +283,31 @@ class Solver:
         violates = ~active
         if not bool(violates.any()):
             return violates
-        problem, product_gradient = self.problem, descent.product_gradient()
-        X, _ = problem.samples(0, problem.n_fit)
-        d, slack = problem.n_columns, 1 + torch.finfo(product_gradient.dtype).eps ** 0.5
-        size = 1024 if problem.groups.index is None else d  # features whose gradients are held at a time
-        for block in (slice(start, start + size) for start in range(0, d, size)):
-            groups = problem.groups if size >= d else Groups(None, X[..., block].shape[-1])
-            gradient = problem.total(X[..., block].mT @ product_gradient)  # (R, size, o + K)
+        if self.problem.feed is not None and self._features is not None:
+            descent.put_back(self.problem, self._features)  # gradients of all features need the same samples
+        problem = self.problem
+        d, slack = problem.n_columns, 1 + torch.finfo(problem.X.dtype).eps ** 0.5
+        at_once = problem.groups.index is not None or isinstance(problem.X, SparseTable)
+        size = d if at_once else 1024  # features whose gradients are held at a time
+        for block, gradient in self._gradients(descent, size):
+            groups = problem.groups if size >= d else Groups(None, gradient.shape[1])
             bound = groups.norm(problem.skip(gradient))
             bound = bound + problem.M.unsqueeze(-1) * groups.sum(problem.first(gradient).abs_().sum(-1))
             violates[:, block] &= groups.scatter(bound) > slack * lambdas[:, block]
         return violates
+
+    def _gradients(self, descent: Descent, size: int) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the gradient by the weights of so many features after the others, (R, size, o + K), and which they are."""
+        problem, n, total = self.problem, self.problem.n_fit, torch.zeros(())
+        X, _ = problem.samples(0, n)
+        features = [slice(start, start + size) for start in range(0, problem.n_columns, size)]
+        for rows, product_gradient in descent.product_gradients():
+            if rows.stop - rows.start == n:
+                yield from ((block, problem.total(_gradient(X, block, product_gradient))) for block in features)
+                return
+            assert not isinstance(X, SparseTable)  # passes over a sparse table are whole
+            total = X[..., rows, :].mT @ product_gradient + total
+        yield from ((block, total[:, block]) for block in features)
 
     def _descend(
         self,
@@ -187,6 +324,7 @@ class Solver:
         evaluation, scale = self._start(descent, weights, best, active, lambdas)
         n_active = state.active.sum(-1)
         monitor, n_iters = Monitor(stopping, budget), 0
+        finite = np.isfinite(evaluation.objective)
         at_best = np.ones_like(monitor.live)  # replicas whose present iterate is their best
         while True:
             updated = monitor.live
@@ -203,6 +341,9 @@ class Solver:
                 break
             n_iters = self._run(descent, monitor)
             evaluation, scale = descent.evaluate()
+            # Where the size of the steps adapts, the next update reverts a step after which the objective is not finite.
+            if not state.adapts_scale and not np.isfinite(evaluation.objective[finite & monitor.live]).all():
+                raise Diverged
         self._moments.rows[:, self._features] = state.moments.rows
         self._moments.upper.copy_(state.moments.upper)
         self._scale = state.scale.clamp(1, _LONGEST_STEP)
@@ -248,3 +389,12 @@ class Solver:
 
     def _on_device(self, mask: Mask) -> Tensor:
         return torch.from_numpy(mask).to(self.problem.X.device)
+
+
+def _gradient(X: Table, block: slice, product_gradient: Tensor) -> Tensor:
+    """Return the gradient by the weights of some features, of a sparse table by those of all: (R, d, o + K)."""
+    if not isinstance(X, SparseTable):
+        return X[..., block].mT @ product_gradient
+    gradient = product_gradient.new_empty(len(product_gradient), X.shape[1], product_gradient.shape[-1])
+    backward(X, product_gradient, gradient)
+    return gradient

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import JointLoss
+from riata.network.sparse import SparseTable
 from riata.network.stacked import Weights
 from riata.prox import Groups
 from riata.solver.problem import Layout, Problem
@@ -30,6 +31,7 @@ def stackable(problems: Sequence[Problem]) -> bool:
     same = ("network", "loss", "gamma", "dropout", "adaptive")
     alone = (
         first.ranks is not None
+        or first.feed is not None
         or first.is_random
         or first.noise is not None
         or isinstance(first.loss, JointLoss)
@@ -37,6 +39,7 @@ def stackable(problems: Sequence[Problem]) -> bool:
     )
     return not alone and all(
         all(getattr(each, name) == getattr(first, name) for name in same)
+        and not isinstance(each.X, SparseTable)
         and each.X.device == first.X.device
         and each.X.dtype == first.X.dtype
         and (each.val_weights is None) == (first.val_weights is None)
@@ -125,11 +128,12 @@ class Stack:
         n_fit = max(problem.n_fit for problem in problems)
         n_val = max(problem.n_samples - problem.n_fit for problem in problems)
         n, d = n_fit + n_val, len(ids)
-        X, target = first.X.new_zeros(R, n, d), first.target.new_zeros(R, n, first.target.shape[-1])
-        weights, costs = first.X.new_zeros(R, n), first.X.new_ones(R, d)
+        X, target = first.like.new_zeros(R, n, d), first.target.new_zeros(R, n, first.target.shape[-1])
+        weights, costs = X.new_zeros(R, n), X.new_ones(R, d)
         for r, problem in enumerate(problems):
             rows = _rows(problem, n_fit, n_val).to(X.device)
             place = self._places[r].to(X.device)
+            assert isinstance(problem.X, Tensor)
             X[r, :, place] = problem.X[rows]
             target[r] = problem.target[rows]
             costs[r, place] = problem.costs

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-__all__ = ["FORMAT", "SCHEMA", "ModelFileError", "pack", "unpack"]
+__all__ = ["CHECKPOINT", "FORMAT", "SCHEMA", "ModelFileError", "pack", "unpack"]
 
 FORMAT = "riata model"
+CHECKPOINT = "riata checkpoint"
 SCHEMA = 1
 _MANIFEST, _VALUES, _ARRAYS = "manifest.json", "model.json", "arrays.safetensors"
 _LONGEST_MANIFEST = 2**16  # bytes
@@ -45,12 +46,12 @@ class ModelFileError(ValueError):
     """
 
 
-def pack(values: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack(values: Any, arrays: Mapping[str, NDArray[Any]], format: str = FORMAT) -> bytes:
     """Return the archive of a tree of JSON types and of the arrays that it refers to."""
     plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     parts = {_VALUES: _as_json(values), _ARRAYS: save(plain)}
     manifest = {
-        "format": FORMAT,
+        "format": format,
         "schema": SCHEMA,
         "riata": version("riata"),
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()},
@@ -62,19 +63,20 @@ def pack(values: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(data: bytes) -> tuple[Any, dict[str, NDArray[Any]]]:
+def unpack(data: bytes, format: str = FORMAT) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Return the tree and the arrays of an archive.
 
     Raises
     ------
     ModelFileError
-        If it is no model file, is incomplete or was changed, or comes from a newer version.
+        If it is of another format, is incomplete or was changed, or comes from a newer version.
     """
     if len(data) > _LARGEST:
         raise ModelFileError(f"it has {len(data):,} bytes; at most {_LARGEST:,} are read")
-    parts = _parts(data)
+    noun = format.split()[-1]
+    parts = _parts(data, noun)
     manifest = _parsed(parts.pop(_MANIFEST), "its manifest")
-    _check(manifest)
+    _check(manifest, format)
     for name, part in parts.items():
         if manifest["sha256"].get(name) != hashlib.sha256(part).hexdigest():
             raise ModelFileError(f"{name} in it is damaged or was changed: its checksum differs")
@@ -96,7 +98,7 @@ def _parsed(data: bytes, what: str) -> Any:
         raise ModelFileError(f"{what} cannot be read: {error}") from None
 
 
-def _parts(data: bytes) -> dict[str, bytes]:
+def _parts(data: bytes, noun: str) -> dict[str, bytes]:
     """Return the contents of an archive that holds what it must, as it must, and nothing else."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -104,13 +106,13 @@ def _parts(data: bytes) -> dict[str, bytes]:
             names = [member.filename for member in members]
             if sorted(names) != sorted((_MANIFEST, _VALUES, _ARRAYS)):
                 raise ModelFileError(
-                    "it is no model of riata: it must hold a manifest, values and arrays, and nothing else"
+                    f"it is no {noun} of riata: it must hold a manifest, values and arrays, and nothing else"
                 )
             for member in members:
                 plain = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
                 if not plain or member.file_size != member.compress_size or member.file_size > len(data):
                     raise ModelFileError(
-                        f"{member.filename} in it is compressed or encrypted, which model files are not"
+                        f"{member.filename} in it is compressed or encrypted, which {noun} files are not"
                     )
                 if member.filename == _MANIFEST and member.file_size > _LONGEST_MANIFEST:
                     raise ModelFileError(f"its manifest has {member.file_size:,} bytes, which is too long")
@@ -118,17 +120,17 @@ def _parts(data: bytes) -> dict[str, bytes]:
     except ModelFileError:
         raise
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"it is no model of riata, or is incomplete: {error}") from None
+        raise ModelFileError(f"it is no {noun} of riata, or is incomplete: {error}") from None
 
 
-def _check(manifest: Any) -> None:
+def _check(manifest: Any, format: str) -> None:
     """Raise an error for an archive of something else, or of a newer version."""
     if (
         not isinstance(manifest, dict)
-        or manifest.get("format") != FORMAT
+        or manifest.get("format") != format
         or not isinstance(manifest.get("sha256"), dict)
     ):
-        raise ModelFileError("it is no model of riata: its manifest is of something else")
+        raise ModelFileError(f"it is no {format.split()[-1]} of riata: its manifest is of something else")
     schema = manifest.get("schema")
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise ModelFileError(f"its schema must be a whole number from 1 on; it is {schema!r}")

@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from riata.network.products import multiply
-from riata.network.stacked import AnyPass, Weights, linear, of_replicas, uniform
+from riata.network.sparse import Table, forward
+from riata.network.stacked import AnyPass, Weights, linear, uniform
 from riata.network.user.modules import GivenProduct, replace_module, seeded
 
 __all__ = ["UserNetwork", "UserPass"]
@@ -120,10 +120,10 @@ class UserPass(AnyPass):
     def _copy(self) -> tuple[nn.Module, GivenProduct]:
         return self._network.above(self.output)
 
-    def forward(self, layers: Weights, X: Tensor, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
+    def forward(self, layers: Weights, X: Table, dropout: float = 0.0, draw: torch.Generator | None = None) -> Tensor:
         """Run all replicas on the same samples; see the base class. Dropout is up to the module."""
         self._graphs = []
-        multiply(of_replicas(X, layers.rows), layers.rows, self._product)
+        forward(X, layers.rows, self._product)
         drawn = draw if self._network.is_random else None
         with nullcontext() if drawn is None else seeded(_seed(drawn), X.device):
             for product, upper in zip(self._first, layers.upper, strict=True):

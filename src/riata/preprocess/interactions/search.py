@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from torch import Tensor
 
-from riata.preprocess import expansion, marginal, scaling
+from riata.preprocess import expansion, marginal, scaling, sparse
 from riata.preprocess.interactions import statistics
 from riata.preprocess.interactions.basis import Basis, Floats, Ids, expand
 from riata.preprocess.interactions.residuals import Target, residuals
@@ -128,8 +128,10 @@ def screen(
     device
         Where the matrix products are taken.
     """
-    if len(X) > _SAMPLES:
-        X, target, weights = (table[np.linspace(0, len(X) - 1, _SAMPLES).astype(int)] for table in (X, target, weights))
+    if len(target) > _SAMPLES:
+        kept = np.linspace(0, len(target) - 1, _SAMPLES).astype(int)
+        X, target, weights = X[kept], target[kept], weights[kept]
+    X = sparse.dense(X)
     n = round(weights.sum())
     basis = expand(X, weights, n_levels)
     triples = _affordable(n, X.shape[1], target.shape[1], torch.device(device).type, 3)

@@ -1,0 +1,1 @@
+"""Checks of what is released: dependencies and their licences, known vulnerabilities, wheel and source archive."""
