@@ -127,6 +127,9 @@ def test_columns_of_shared_rows_are_those_of_all_ranks_in_order(pair):
         ("rows", "rank 1: X has no rows: give every rank some"),
         ("target", "rank 1: Input y contains NaN"),
         ("both", "Input y contains NaN"),
+        ("sparse", "rank 1: X is sparse, which a fit by several processes does not take: give X.toarray()"),
+        ("sparse validation", "X is sparse"),
+        ("read block by block", "rank 1: X would be read block by block, which a fit by several processes does not do"),
         ("batches", "a rank has 5 of the 48 samples to train on, fewer than the 24 updates of an iteration"),
     ],
 )
@@ -134,6 +137,35 @@ def test_what_differs_or_is_missing_on_a_rank_is_an_error_on_all(pair, case, say
     for kind, text in pair.errors(work.refused, case):
         assert kind == "ValueError"
         assert text.startswith(says), text
+
+
+def test_a_table_that_is_small_enough_is_read_into_memory(pair):
+    for array, table in pair.both(work.held_in_memory):
+        np.testing.assert_array_equal(array, table)
+
+
+def test_all_ranks_begin_again_with_the_same_shorter_steps(pair):
+    (texts, weights), (others_texts, others_weights) = pair.both(work.diverging)
+    assert any("did not stay finite with learning_rate=10: " in text for text in texts)
+    assert texts == others_texts
+    np.testing.assert_equal(weights, others_weights)
+    assert all(np.isfinite(each).all() for each in weights)
+
+
+def test_memory_that_is_too_small_for_a_rank_is_an_error_on_all_and_both_can_fit_again(pair):
+    before = pair.both(work.fit, "one batch", 0.5)
+    (kind, text), (other_kind, other_text) = pair.errors(work.without_memory)
+    assert (kind, text.partition(": ")[0]) == ("RankError", "rank 1 ended or did not answer for 2 s")
+    assert (other_kind, other_text[:18]) == ("OutOfMemoryError", "CUDA out of memory")
+    np.testing.assert_equal(pair.both(work.fit, "one batch", 0.5)[0]["weights"], before[0]["weights"])
+
+
+def test_a_checkpoint_is_refused(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    model = riata.LassoNetRegressor(training=Training(distributed=True), checkpoint=tmp_path / "run")
+    with pytest.raises(ValueError, match="a fit by several processes has no checkpoints: leave checkpoint out"):
+        model.fit(X, y)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_rank_that_stops_ends_the_fit_of_the_other_in_the_time_given_and_both_can_fit_again(pair):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from scipy.sparse import csr_array
 from sklearn.datasets import make_classification, make_regression
 
 from riata import LassoNetClassifier, LassoNetRegressor, Training
@@ -178,8 +181,18 @@ def shared_rows(rank: int) -> list[np.ndarray]:
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
+OTHER: dict[str, Callable[[pd.DataFrame], Any]] = {  # what the second rank has in place of its table
+    "columns": lambda table: table[["a", "b", "c"]],
+    "names": lambda table: table.rename(columns={"c": "z"}),
+    "dtype": lambda table: table.astype(np.float32),
+    "sparse": lambda table: csr_array(table.to_numpy()),
+    "read block by block": lambda table: Memory(table.to_numpy(), 2**28),
+}
+
+
 def refused(rank: int, case: str) -> None:
     X, y = make_regression(60, 4, random_state=0)
+    given: dict[str, Any] = {}
     frame = pd.DataFrame(X, columns=list("abcd"))
     here, other = slice(0, 30), slice(30, 60)
     rows, second = (here if rank == 0 else other), rank == 1
@@ -188,12 +201,8 @@ def refused(rank: int, case: str) -> None:
     y = y[rows].copy()
     if case == "parameters" and second:
         M = 5.0
-    if case == "columns" and second:
-        fitted = fitted[["a", "b", "c"]]
-    if case == "names" and second:
-        fitted = fitted.rename(columns={"c": "z"})
-    if case == "dtype" and second:
-        fitted = fitted.astype(np.float32)
+    if second:
+        fitted = OTHER.get(case, lambda table: table)(fitted)
     if case == "weights" and second:
         weights = np.ones(30)
     if case == "rows" and second:
@@ -206,7 +215,65 @@ def refused(rank: int, case: str) -> None:
     if case == "batches":
         fitted, y = (frame.iloc[:55], np.arange(55.0)) if rank == 0 else (frame.iloc[55:], np.arange(5.0))
     training = Training(distributed=True, device="cpu", batch_size=batch)
-    LassoNetRegressor((4,), M=M, training=training, random_state=0).fit(fitted, y, weights)
+    if case == "sparse validation":
+        given = {"X_val": csr_array(frame.to_numpy()), "y_val": y}
+    LassoNetRegressor((4,), M=M, training=training, random_state=0).fit(fitted, y, weights, **given)
+
+
+class Memory:
+    """A table of which rows can be read, and nothing else."""
+
+    def __init__(self, table: np.ndarray, n_rows: int | None = None):
+        self._table, self.shape, self.dtype = table, (n_rows or len(table), table.shape[1]), table.dtype
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        return self._table[rows]
+
+
+def held_in_memory(rank: int) -> list[np.ndarray]:
+    """Fit with an array, and with the same rows from a table that is small enough to be read at once."""
+    data = part(rank, held_out(), 0.5)
+    tables = data["X"], Memory(data["X"])
+    return [described(model_of("one batch", distributed=True).fit(**data | {"X": X}))["at"] for X in tables]
+
+
+# ---- faults ----------------------------------------------------------------------------------------------------------
+
+
+def steep(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """A loss that overflows a few units from its minimum."""
+    return torch.exp((output - target).abs() * 8)
+
+
+def diverging(rank: int) -> tuple[list[str], list[np.ndarray]]:
+    """Fit with steps that are too long; return what is said, and the weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    y = X[:, 0] - X[:, 1] + np.abs(X[:, 2])
+    training = Training(
+        batch_size=30, learning_rate=10, n_iters=(10, 3), path_multiplier=1.5, device="cpu", distributed=True
+    )
+    model = LassoNetRegressor((5,), loss=steep, training=training, select="best", random_state=0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        weights = described(model.fit(**part(rank, {"X": X, "y": y}, 0.7)))["weights"]
+    return [str(each.message) for each in found], weights
+
+
+def without_memory(rank: int) -> None:
+    """Fit where the memory of the second rank is too small."""
+    passes = Network.passes
+
+    def limited(self: Any, *arguments: Any, **more: Any) -> Any:
+        if rank == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return passes(self, *arguments, **more)
+
+    Network.passes = limited
+    try:
+        model_of("one batch", distributed=2.0).fit(**part(rank, held_out(), 0.5))
+    finally:
+        Network.passes = passes
 
 
 def long(rank: int, seconds: float | bool, n_iters: int) -> None:

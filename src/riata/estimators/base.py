@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -69,7 +70,8 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, resume: bool) -> Self:
         settings = self._settings()
-        with self._all_or_nothing(), saving.opened(self, resume) as saved:
+        shared = nullcontext() if settings.ranks is None else settings.ranks.leaving()
+        with self._all_or_nothing(), shared, saving.opened(self, resume) as saved:
             prepared = self._prepared(X, y, sample_weight, X_val, y_val, settings, saved)
             solved = solve(prepared, settings, saved)
             return self._store(solved, self._select(solved))

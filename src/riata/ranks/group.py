@@ -117,6 +117,15 @@ class Ranks:
             raise ValueError("; ".join(failed)) from error
 
     @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Meet anew the next time where a block fails: the others, who do not know why, do so too."""
+        try:
+            yield
+        except BaseException:
+            _forget()
+            raise
+
+    @contextmanager
     def _answering(self) -> Iterator[None]:
         """Say in plain words that another rank does not answer."""
         if not dist.is_initialized():
