@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from riata.jobs import ReplicaError
     from riata.path.points import Path, Point
     from riata.prox import hier_prox
+    from riata.ranks import RankError
     from riata.report import Report
     from riata.sources import Rows, open_rows
     from riata.storage import CheckpointError, ModelFileError
@@ -52,6 +53,7 @@ __all__ = [
     "ModelFileError",
     "Path",
     "Point",
+    "RankError",
     "ReplicaError",
     "Report",
     "Rows",
@@ -77,6 +79,7 @@ _MODULES = {
     "ModelFileError": "storage",
     "Path": "path.points",
     "Point": "path.points",
+    "RankError": "ranks",
     "ReplicaError": "jobs",
     "Report": "report",
     "Rows": "sources",

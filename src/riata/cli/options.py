@@ -203,6 +203,9 @@ class Job:
     image: tuple[int, int] | None = None  # rows and columns of pixels
     report: bool = True
     loss: Any = None  # of a regressor or a classifier; None for the usual one
+    training: Any = None  # of the model; None for the usual one
+    rank: int = 0  # of this process, where several fit one model: the first writes and prints
+    n_ranks: int = 1
     checkpoint: Path | None = None  # where fits keep what is complete
     resume: bool = False  # whether to continue from there
 

@@ -23,6 +23,7 @@ from rich.text import Text
 import riata
 from riata.files import TableError
 from riata.jobs import ReplicaError
+from riata.ranks import RankError
 from riata.storage import UnwritableError, write_whole
 
 SHOWN = 15  # rows of a printed table; the files hold all
@@ -59,10 +60,11 @@ def reporting_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         print_text(Console(stderr=True), "interrupted")
         raise typer.Exit(130) from None
-    except (ValueError, FloatingPointError, torch.OutOfMemoryError, ReplicaError, UnwritableError) as error:
+    except (ValueError, FloatingPointError, torch.OutOfMemoryError, ReplicaError, RankError, UnwritableError) as error:
         text = " ".join(str(error).split()) if isinstance(error, ReplicaError) else str(error)
         text = f"{error.filename}: {error.strerror}" if isinstance(error, UnwritableError) else text
-        print_text(Console(stderr=True), f"error: {text}")
+        rank = os.environ.get("RANK", "0")
+        print_text(Console(stderr=True), f"{f'rank {rank}: ' if rank != '0' else ''}error: {text}")
         raise typer.Exit(2) from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from riata.cli.recipe import Origin, command_line
 from riata.cli.reporting import report_file
 from riata.cli.results import Result, path_files, png, selected_features, selection_files
 from riata.cli.scoring import check_survival, held_out_scores, held_out_warnings, target_warnings
+from riata.cli.several import one_of_several, share
 from riata.estimators import stored
 from riata.files import Table, TableError, read_table
 from riata.path import selection
@@ -84,13 +85,14 @@ def select(
             replace(options.column_options(categorical, numeric, dates, drop), keep_constants=job.image is not None),
             **{"target": target, "task": task.value, **columns},
         )
-        with losses.explaining_loss(loss, job.loss):
-            table = read_table(file, **arguments)
-        losses.check_levels(loss, job.loss, table.y)
-        options.check_image(job.image, table.X.shape[1])
-        job = replace(job, k=options.check_k(k, table.X.shape[1], "features"))
-        job.note(*losses.loss_note(loss, job.loss))
-        run(table, job, Origin(file, arguments, command_line(context)))
+        with one_of_several(job, survival=time is not None) as job:
+            with losses.explaining_loss(loss, job.loss):
+                table = read_table(file, **arguments)
+            losses.check_levels(loss, job.loss, table.y)
+            options.check_image(job.image, table.X.shape[1])
+            job = replace(job, k=options.check_k(k, table.X.shape[1], "features"))
+            job.note(*losses.loss_note(loss, job.loss))
+            run(table, job, Origin(file, arguments, command_line(context)))
 
 
 def run(table: Table, job: Job, origin: Origin) -> list[str]:
@@ -117,7 +119,8 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     evidence.check(table, fit, job)
     fits = {"model": True, "stability": job.max_false is not None, "knockoffs": job.fdr is not None}
     continuing.check_begun(job, [name for name, asked in fits.items() if asked])
-    make_folder(job.out)
+    if not job.rank:
+        make_folder(job.out)
     replaced = _replaced(job, origin.command)
     show_columns(job.console, table, origin.file.name)
     extreme = target_warnings(table, np.arange(len(table.y)), job.loss)
@@ -131,9 +134,9 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     notes = (*table.notes, *extreme, *unusual, *fewer)
     result = Result(table, job, model, scores, features, fit, held_out, notes, origin)
     files = path_files(result)
-    write(job.out, files)
+    _write(job, files)
     job.note(*replaced)
-    for name in OPTIONAL_FILES - files.keys():
+    for name in OPTIONAL_FILES - files.keys() if not job.rank else ():
         (job.out / name).unlink(missing_ok=True)  # of an earlier run with another selection
     printing.show_result(result)
     try:
@@ -150,11 +153,17 @@ def run(table: Table, job: Job, origin: Origin) -> list[str]:
     return features["name"].tolist()
 
 
+def _write(job: Job, files: Mapping[str, bytes]) -> None:
+    """Write files, unless this process is one of several and not the first."""
+    if not job.rank:
+        write(job.out, files)
+
+
 def _write_report(result: Result, found: Evidence) -> bytes:
     """Write the report, the last of the files; whatever goes wrong, the others are complete."""
     try:
         contents = report_file(result, found)
-        write(result.job.out, {"report.html": contents})
+        _write(result.job, {"report.html": contents})
     except Exception as error:
         raise TableError(
             f"report.html could not be made, all other results are in {result.job.out}: {type(error).__name__}: {error}"
@@ -171,13 +180,13 @@ def _further_evidence(result: Result, fit: Rows) -> tuple[Evidence, dict[str, by
         found = replace(found, stability=stable)
         files["stability.csv"] = stable.frame.to_csv(index=False).encode()
         files["stability.png"] = png(plot.stability(stable.selector).figure)
-        write(job.out, files | selection_files(result, found))
+        _write(job, files | selection_files(result, found))
         printing.show_stability(job.console, stable, used)
     if job.fdr is not None:
         selection = evidence.knockoffs(table, fit, job)
         found = replace(found, knockoffs=selection)
         files["knockoffs.csv"] = selection.frame.to_csv(index=False).encode()
-        write(job.out, files | selection_files(result, found))
+        _write(job, files | selection_files(result, found))
         printing.show_knockoffs(job.console, selection, used)
     printing.show_selection_rule(job, found)
     return found, files
@@ -187,6 +196,9 @@ def _fit(table: Table, rows: Rows, job: Job) -> Any:
     shared = {"verbose": 0 if job.quiet else 1, "random_state": job.seed, **evidence.settings(job)}
     shared |= continuing.kept(job, "model")
     plain, cross = evidence.ESTIMATORS[table.task]
+    if job.training is not None:
+        shared["training"] = job.training
+    rows = share(rows, job)
     if job.cv is not None:
         model = cross(cv=job.cv, n_features_to_select=job.k, n_jobs=job.n_jobs, **shared)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from riata import check
-from riata.estimators import saving
+from riata.estimators import saving, sharing
 from riata.estimators.export import Exports
 from riata.estimators.fitting import Checked, Prepared, Settings, prepare
 from riata.estimators.model import PathModel
@@ -24,16 +25,16 @@ from riata.estimators.solving import Solved, solve
 from riata.estimators.streaming import draw, in_batches, in_blocks, opened
 from riata.losses.targets import Target
 from riata.network import user
-from riata.network.sparse import to_host
 from riata.path import selection
 from riata.path.points import Point
 from riata.preprocess import interactions
 from riata.preprocess.categories import Categories
 from riata.preprocess.marginal import effective
 from riata.preprocess.prepare import ColumnOptions
-from riata.preprocess.redundancy import alternatives
+from riata.preprocess.redundancy import alternatives, stride
 from riata.preprocess.samples import Samples, merged
 from riata.preprocess.sparse import stacked
+from riata.ranks import Ranks, SharedRows
 from riata.sources import Rows, in_memory
 from riata.storage import UNSAVED, Checkpoint
 
@@ -69,7 +70,8 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, resume: bool) -> Self:
         settings = self._settings()
-        with self._all_or_nothing(), saving.opened(self, resume) as saved:
+        shared = nullcontext() if settings.ranks is None else settings.ranks.leaving()
+        with self._all_or_nothing(), shared, saving.opened(self, resume) as saved:
             prepared = self._prepared(X, y, sample_weight, X_val, y_val, settings, saved)
             solved = solve(prepared, settings, saved)
             return self._store(solved, self._select(solved))
@@ -78,9 +80,10 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, settings: Settings, saved: Checkpoint
     ) -> Prepared:
         """Check all data and pose the problem; of a table that is read block by block that of the rows drawn to learn from."""
-        X = self._opened(X)
-        if not isinstance(X, Rows):
-            return prepare(self._check(X, y, sample_weight, X_val, y_val, saved), settings)
+        ranks = settings.ranks
+        X = self._opened(X) if ranks is None else X
+        if ranks is not None or not isinstance(X, Rows):
+            return prepare(self._check(X, y, sample_weight, X_val, y_val, saved, ranks=ranks), settings)
         if saved is not UNSAVED:
             raise ValueError(
                 "a fit to a table that is read block by block has no checkpoints: leave checkpoint out, or give X in memory"
@@ -124,6 +127,7 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
             device=training.torch_device(),
             until=self.n_features_to_select or 0,
             verbose=bool(self.verbose),
+            ranks=training.ranks(),
         )
 
     def _check(
@@ -135,16 +139,14 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         y_val: Any,
         saved: Checkpoint = UNSAVED,
         *,
+        ranks: Ranks | None = None,
         merges: bool = True,
     ) -> Checked:
         """Check all data, leave out samples of weight zero, merge equal ones, and hold some out to validate on.
 
         Begin or continue a checkpoint of them.
         """
-        self._categories = self._learn_categories(X, sample_weight)
-        X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
-        self._check_number()
-        weights = check.sample_weight(sample_weight, X.shape[0])
+        X, y, weights = self._arrays(X, y, sample_weight, X_val, ranks)
         used = weights > 0
         if not used.all():
             X, y, weights = X[used], y[used], weights[used]
@@ -158,8 +160,10 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         seeds = [int(s) for s in random.randint(np.iinfo(np.int32).max, size=3)]
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither")
+        if ranks is not None:
+            seeds = ranks.of_first(seeds)
         if X_val is not None:
-            samples = self._with_validation(X, encoded, weights, X_val, y_val, target)
+            samples = self._with_validation(X, encoded, weights, X_val, y_val, target, ranks)
         else:
             samples = _split(X, encoded, weights, self.val_size, target, seeds[0], merges=merges)
         data = {
@@ -173,6 +177,15 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
             data |= {"X_val": samples.X[samples.n_fit :], "y_val": samples.target[samples.n_fit :]}
         saved.begin(lambda: saving.fingerprint(self, data, levels=self._categories))
         return Checked(samples, target, self._categories, costs, ids, (seeds[1], seeds[2]))
+
+    def _arrays(self, X: Any, y: Any, sample_weight: Any, X_val: Any, ranks: Ranks | None) -> tuple[Any, Any, Floats]:
+        """Check X, y and weights; return them as arrays, X as rows that are shared where ranks hold them."""
+        if ranks is not None:
+            return sharing.joint(self, X, y, sample_weight, X_val, ranks)
+        self._categories = self._learn_categories(X, sample_weight)
+        X, y = self._validated(X, y, reset=True, ensure_min_samples=2)
+        self._check_number()
+        return X, y, check.sample_weight(sample_weight, X.shape[0])
 
     def _learn_categories(self, X: Any, sample_weight: Any) -> Categories | None:
         """Return the columns that hold categories, and their levels."""
@@ -189,12 +202,28 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
         return check.in_rows(X), y
 
     def _with_validation(
-        self, X: Any, encoded: Floats, weights: Floats, X_val: Any, y_val: Any, target: Target
+        self,
+        X: Any,
+        encoded: Floats,
+        weights: Floats,
+        X_val: Any,
+        y_val: Any,
+        target: Target,
+        ranks: Ranks | None,
     ) -> Samples:
-        X_val, y_val = self._validated(X_val, y_val, reset=False)
+        if ranks is None:
+            X_val, y_val = self._validated(X_val, y_val, reset=False)
+            both = stacked(X, X_val)
+        else:
+            X_val, y_val = sharing.joint_validation(self, X_val, y_val, ranks)
+            both = X.above(X_val)
         held_out = target.encode(y_val)
-        both = stacked(X, X_val), np.vstack([encoded, held_out])
-        return Samples(*both, np.append(weights, target.weighted(held_out, np.ones(len(held_out)))), len(encoded))
+        return Samples(
+            both,
+            np.vstack([encoded, held_out]),
+            np.append(weights, target.weighted(held_out, np.ones(len(held_out)))),
+            len(encoded),
+        )
 
     def _select(self, solved: Solved) -> Point:
         """Apply the selection rule."""
@@ -245,7 +274,7 @@ class BaseLassoNet(Exports, ColumnSelector, PathModel):
             )
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(object))
         problem, learnt = solved.refit.solver.problem, solved.preprocessing
-        inputs = to_host(problem.samples(0, problem.n_fit)[0])
+        inputs = problem.every(stride(problem.n_fit_of_all))
         return alternatives(inputs, learnt.expansion, learnt.scaling.scale, self.selected_, names)
 
     @property
@@ -300,7 +329,8 @@ def _split(
 ) -> Samples:
     """Hold a share of the samples out to validate on, with classes in proportion."""
     if not share:
-        return merged(X, encoded, weights) if merges else Samples(X, encoded, weights, len(X))
+        apart = isinstance(X, SharedRows) or not merges
+        return Samples(X, encoded, weights, len(encoded)) if apart else merged(X, encoded, weights)
     strata, subjects = target.strata(encoded), target.subjects(encoded)
     where = np.arange(len(encoded))
     if subjects is not None:  # a subject has the highest label of its samples

@@ -64,6 +64,7 @@ class LassoNetClassifier(ClassifierMixin, Supervised):
     loss: Any = None
     class_weight: Any = None
 
+    _distributes: ClassVar[bool] = True
     _streams: ClassVar[bool] = True
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:

@@ -32,7 +32,7 @@ from riata.estimators.plots import CrossValidationPlots
 from riata.estimators.regressor import LassoNetRegressor
 from riata.estimators.selector import named
 from riata.estimators.supervised import Supervised
-from riata.estimators.training import on_gpu
+from riata.estimators.training import on_gpu, refuse_distributed
 from riata.jobs import Job, beside, run
 from riata.losses.survival import EVENT
 from riata.path import selection
@@ -48,6 +48,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
     """Selects a point of the path, and the best of several networks, by cross-validation."""
 
     _single: ClassVar[type[Supervised]]  # the estimator of all samples
+    _distributes: ClassVar[bool] = False
     _streams: ClassVar[bool] = False
 
     _: KW_ONLY
@@ -88,6 +89,7 @@ class CrossValidated(CrossValidationPlots, Supervised):
             return self._cross_validate(X, y, sample_weight, groups, saved)
 
     def _cross_validate(self, X: Any, y: Any, sample_weight: Any, groups: Any, saved: Checkpoint) -> Self:
+        refuse_distributed(self.training, type(self).__name__)
         rows = self._rows(self._opened(X), y, sample_weight)
         seed = int(check_random_state(saved.seed(self.random_state)).randint(np.iinfo(np.int32).max))
         estimators = self._estimators(seed)

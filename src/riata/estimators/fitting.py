@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from riata import threads
+from riata.estimators import sharing
 from riata.losses import JointLoss
 from riata.losses.targets import Target
 from riata.network import sparse, user
@@ -18,13 +20,15 @@ from riata.network.constant import with_constants
 from riata.network.stacked import Architecture, Network, Weights
 from riata.path import start as starts
 from riata.path.grid import Grid
+from riata.preprocess.blocks import one_by_one
 from riata.preprocess.categories import Categories
 from riata.preprocess.prepare import ColumnOptions, Preprocessing
 from riata.preprocess.prepare import prepare as prepare_columns
-from riata.preprocess.redundancy import contributions
+from riata.preprocess.redundancy import contributions, stride
 from riata.preprocess.samples import Samples
 from riata.preprocess.scaling import Scaling
 from riata.prox import Groups
+from riata.ranks import Ranks
 from riata.solver.problem import Problem
 from riata.solver.solve import Solver
 from riata.solver.stopping import Stopping
@@ -55,15 +59,18 @@ class Settings:
     device: torch.device
     until: int  # number of features at which the path ends
     verbose: bool
+    ranks: Ranks | None = None  # the processes that hold the samples; None: all are here
 
     def solver(self, problem: Problem, seed: int) -> Solver:
         """Return a solver of a problem, with its own source of randomness."""
-        draw = torch.Generator(problem.X.device).manual_seed(seed)
+        own = 0 if problem.ranks is None else problem.ranks.rank
+        draw = torch.Generator(problem.X.device).manual_seed(seed + own)
         size = self.batch_size
         if size == "auto":
             small = _SMALL_JOINT if isinstance(problem.loss, JointLoss) else _SMALL
-            all_at_once = problem.n_fit < small and problem.feed is None
-            size = None if all_at_once else max(_BATCH, problem.n_fit // _BATCH)
+            n = problem.n_fit_of_all
+            all_at_once = n < small and problem.feed is None
+            size = None if all_at_once else max(_BATCH, n // _BATCH)
         return Solver(problem, learning_rate=self.learning_rate, batch_size=size, draw=draw)  # type: ignore[arg-type]
 
 
@@ -94,25 +101,32 @@ class Prepared:
     def start(self) -> Weights:
         """Return weights to start from; always the same."""
         problem = self.problem
-        return starts.draw(problem.network, self.seeds[1], problem.X, self.preprocessing.constant)
+        drawn = starts.draw(problem.network, self.seeds[1], problem.X, self.preprocessing.constant)
+        if problem.ranks is None:
+            return drawn
+        return Weights(*(part.to(problem.like) for part in problem.ranks.of_first(tuple(part.cpu() for part in drawn))))
 
 
 @threads.one_thread()
 def prepare(checked: Checked, settings: Settings) -> Prepared:
     """Learn from the training samples how columns and target are encoded, and pose the problem on the device."""
-    samples, target = checked.samples, checked.target
+    samples, target, ranks = checked.samples, checked.target, settings.ranks
     screened = target.screened(*samples.fit[1:])
-    columns = prepare_columns(
-        samples,
-        settings.columns,
-        screened=screened,
-        categories=checked.categories,
-        costs=checked.costs,
-        ids=checked.ids,
-        n_informative=target.n_informative(samples.fit[1]),
-        device=settings.device,
-    )
+    with nullcontext() if ranks is None else one_by_one():  # columns are gathered in one order on all ranks
+        columns = prepare_columns(
+            samples,
+            settings.columns,
+            screened=screened,
+            categories=checked.categories,
+            costs=checked.costs,
+            ids=checked.ids,
+            n_informative=target.n_informative(samples.fit[1]),
+            device=settings.device,
+        )
+    if ranks is not None:
+        columns = ranks.of_first(columns)  # where processors differ, so may the last bits
     learnt, weights = columns.preprocessing, samples.fit[2]
+    own = sharing.here(samples)
     target_scaling, loss = target.scaled(samples, settings.columns.how is not None, learnt.scaling)
     network = _network(settings, learnt.n_inputs, len(target_scaling.scale), checked.seeds[1])
     network = with_constants(network, target.n_constants)
@@ -121,10 +135,10 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
     problem = Problem(
         network=network,
         loss=loss,
-        X=_inputs(samples.X, learnt, tensors),
-        target=tensors(target_scaling.apply(samples.target, np.float64)),
-        weights=tensors(weights[None] / weights.sum()),
-        val_weights=_validation_weights(samples, tensors),
+        X=_inputs(own.X, learnt, tensors),
+        target=tensors(target_scaling.apply(own.target, np.float64)),
+        weights=tensors(own.fit[2][None] / weights.sum()),
+        val_weights=_validation_weights(samples, own, tensors),
         M=tensors([settings.M]),
         costs=tensors(columns.penalty_weights),
         groups=groups,
@@ -132,8 +146,9 @@ def prepare(checked: Checked, settings: Settings) -> Prepared:
         dropout=settings.dropout,
         adaptive=settings.adaptive,
         embedded=learnt.expansion.source,
+        ranks=ranks,
     )
-    all_weights = tensors(samples.weights[None] / samples.weights.sum()) if samples.split else None
+    all_weights = tensors(own.weights[None] / samples.weights.sum()) if samples.split else None
     strength = np.zeros(learnt.expansion.n_features)
     if screened is not None:
         strength = _strength(problem, screened, weights, learnt)
@@ -160,12 +175,11 @@ def _inputs(X: Any, learnt: Preprocessing, tensors: _Tensors) -> sparse.Table:
     return sparse.of_scipy(*learnt.implicit(X), getattr(torch, tensors.dtype), tensors.device)
 
 
-def _validation_weights(samples: Samples, tensors: _Tensors) -> torch.Tensor | None:
-    n, n_fit = len(samples.target), samples.n_fit
-    if n == n_fit:
+def _validation_weights(samples: Samples, own: Samples, tensors: _Tensors) -> torch.Tensor | None:
+    if len(samples.target) == samples.n_fit:
         return None
-    weights = np.zeros((1, n))
-    weights[0, n_fit:] = samples.weights[n_fit:] / samples.weights[n_fit:].sum()
+    weights = np.zeros((1, len(own.target)))
+    weights[0, own.n_fit :] = own.weights[own.n_fit :] / samples.weights[samples.n_fit :].sum()
     return tensors(weights)
 
 
@@ -178,5 +192,5 @@ def _network(settings: Settings, n_inputs: int, n_outputs: int, seed: int) -> Ar
 def _strength(problem: Problem, screened: Floats, weights: Floats, learnt: Preprocessing) -> Floats:
     nonlinear = learnt.screening.strength
     nonlinear = np.zeros(learnt.expansion.n_features) if nonlinear is None else nonlinear
-    inputs = sparse.to_host(problem.samples(0, problem.n_fit)[0])
+    inputs = problem.every(stride(problem.n_fit_of_all))
     return contributions(inputs, screened, weights, learnt.expansion, learnt.scaling.scale, nonlinear)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from riata import check
 from riata.estimators.html import SelectionHtml
 from riata.estimators.plots import PathPlots
-from riata.estimators.training import Stages, Training, given
+from riata.estimators.training import Stages, Training, given, refuse_distributed
 from riata.path import selection
 from riata.path.grid import Grid
 from riata.path.points import Path, Point
@@ -67,6 +67,7 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
     checkpoint: Any = None
 
     _rules: ClassVar[tuple[str, ...]] = ("1se", "best")
+    _distributes: ClassVar[bool] = False  # whether several processes can fit one model
     _stages: ClassVar[Stages] = Stages(n_iters=(None, None), patience=(50, 10), tol=1e-4)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -182,6 +183,12 @@ class PathModel(SelectionHtml, PathPlots, _Fitted, BaseEstimator):
     def _path_settings(self) -> PathSettings:
         """Check every parameter that can be checked without data, before any training."""
         training = given(self.training)
+        if not self._distributes:
+            refuse_distributed(training, type(self).__name__)
+        elif training.distributed and self.checkpoint is not None:
+            raise ValueError(
+                "a fit by several processes has no checkpoints: leave checkpoint out, or leave distributed out of Training"
+            )
         check.number("M", self.M, high=1e6)
         adaptive = _ADAPTIVE if self.M else 0.0
         if not isinstance(self.adaptive, str) or self.adaptive != "auto":

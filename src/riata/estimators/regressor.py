@@ -61,6 +61,7 @@ class LassoNetRegressor(RegressorMixin, Supervised):
     _: KW_ONLY
     loss: Any = None
 
+    _distributes: ClassVar[bool] = True
     _streams: ClassVar[bool] = True
 
     def _learn_target(self, y: Any, weights: NDArray[np.float64]) -> tuple[Target, NDArray[np.float64]]:

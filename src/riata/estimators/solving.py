@@ -185,7 +185,7 @@ def _side_by_side(posed: Sequence[_Posed]) -> list[Path]:
         solver = Solver(stack.problem, learning_rate=settings.learning_rate, batch_size=solver.batch_size, draws=draws)
         weights = stack.weights([each.start for each in posed])
         sparse = replace(sparse, n_iters=max(each.sparse.n_iters for each in posed))
-    shown = settings.verbose and len(posed) == 1
+    shown = settings.verbose and len(posed) == 1 and (settings.ranks is None or settings.ranks.rank == 0)
     with enough_threads(solver), PathProgress(_n_features(first.prepared), until=settings.until, shown=shown) as bar:
         return solve_path(
             solver,
@@ -224,9 +224,9 @@ def _n_features(prepared: Prepared) -> int:
 def iterations(settings: Settings, solver: Solver, prepared: Prepared) -> tuple[Stopping, Stopping]:
     """Return when to leave the dense model and other points, with as many iterations as suit the table if none are given."""
     dense, sparse = settings.dense, settings.sparse
-    n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit // solver.batch_size)
+    n_batches = 1 if solver.batch_size is None else -(-solver.problem.n_fit_of_all // solver.batch_size)
     if not sparse.n_iters:
-        suited = affordable(solver.problem.n_samples * _n_features(prepared), n_batches)
+        suited = affordable(solver.problem.n_of_all * _n_features(prepared), n_batches)
         sparse = replace(sparse, n_iters=prepared.target.iters_factor * suited)
     if not dense.n_iters:
         dense = replace(dense, n_iters=LONGEST).in_batches(n_batches)

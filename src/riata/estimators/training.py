@@ -9,6 +9,7 @@ import torch
 from sklearn.base import BaseEstimator
 
 from riata import check, together
+from riata.ranks import Ranks, join
 from riata.solver.stopping import Stopping
 
 __all__ = ["Stages", "Training"]
@@ -56,6 +57,9 @@ class Training(BaseEstimator):
         Precision.
     device : str, optional
         Where to train, such as "cpu" or "cuda"; CUDA where there is one by default.
+    distributed : bool or float, default=False
+        Fit one model by all processes of the process group of ``torch.distributed``, each of which calls ``fit`` with rows of
+        its own. A number says for how many seconds to wait for the others; True is 30.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class Training(BaseEstimator):
     gamma: float = 1e-4
     dtype: str = "float32"
     device: str | None = None
+    distributed: bool | float = False
 
     def check(self) -> None:
         """Refuse values that cannot be used."""
@@ -84,6 +89,14 @@ class Training(BaseEstimator):
         check.one_of("dtype", self.dtype, ("float32", "float64"))
         if self.batch_size is not None and self.batch_size != "auto":
             check.whole("batch_size", self.batch_size, 1)
+        if not isinstance(self.distributed, bool):
+            check.number("distributed", self.distributed, above=True)
+
+    def ranks(self) -> Ranks | None:
+        """Meet the other processes that fit the model; None if it is fitted by one."""
+        if not self.distributed:
+            return None
+        return join(None if self.distributed is True else float(self.distributed))
 
     def stopping(self, default: Stages) -> tuple[Stopping, Stopping]:
         """Return when to leave the dense model and every other λ; ``n_iters`` of 0 stands for what suits the table.
@@ -115,6 +128,15 @@ class Training(BaseEstimator):
 def on_gpu(training: Training | None) -> bool:
     """Return whether networks are trained on a GPU, where many side by side take little longer than one."""
     return together.pays(given(training).torch_device())
+
+
+def refuse_distributed(training: Training | None, who: str) -> None:
+    """Refuse to fit by several processes what is not made for that."""
+    if training is not None and given(training).distributed:
+        raise ValueError(
+            f"{who} is not fitted by several processes at once: leave distributed out of Training. LassoNetClassifier and "
+            "LassoNetRegressor are; folds, half-samples and draws go to other machines as jobs (n_jobs)"
+        )
 
 
 def given(training: Training | None) -> Training:

@@ -30,6 +30,7 @@ __all__ = [
     "on_gpu",
     "plain_target",
     "random",
+    "refuse_distributed",
     "reliance",
     "screened",
     "seeded",
@@ -94,6 +95,13 @@ def on_gpu(estimator: Any) -> bool:
     """Say whether an estimator trains networks on a GPU, where many side by side take little longer than one."""
     last = last_step(estimator)
     return isinstance(last, BaseLassoNet) and training.on_gpu(last.training)
+
+
+def refuse_distributed(estimator: Any, who: str) -> None:
+    """Refuse an estimator that is to be fitted by several processes at once."""
+    last = last_step(estimator)
+    if isinstance(last, BaseLassoNet):
+        training.refuse_distributed(last.training, who)
 
 
 def without_checkpoint(estimator: Any) -> None:

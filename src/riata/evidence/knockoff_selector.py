@@ -197,6 +197,7 @@ class KnockoffSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     # Steps of fit.
 
     def _check_settings(self, sample_weight: Any) -> None:
+        inner.refuse_distributed(self.estimator, type(self).__name__)
         inner.without_checkpoint(self.estimator)
         check.number("fdr", self.fdr, high=1, above=True)
         check.whole("n_draws", self.n_draws, 1)

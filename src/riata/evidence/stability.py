@@ -218,6 +218,7 @@ class StabilitySelector(ColumnSelector, MetaEstimatorMixin, BaseEstimator):
 
     def _check_settings(self) -> int:
         """Check the parameters; return the number of pairs."""
+        inner.refuse_distributed(self.estimator, type(self).__name__)
         inner.without_checkpoint(self.estimator)
         if check.whole("n_resamples", self.n_resamples, 2) % 2:
             raise ValueError(f"n_resamples must be even, as halves come in pairs; got {self.n_resamples}")

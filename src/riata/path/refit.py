@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from riata import together
-from riata.network.sparse import SparseTable, Table
+from riata.network.sparse import SparseTable
 from riata.network.stacked import Weights
 from riata.path.points import Point
 from riata.path.solve import enough_threads
@@ -125,7 +125,7 @@ class Refit:
         is_sparse = isinstance(problem.X, SparseTable)
         if is_sparse:  # few columns of it are a tensor, and have noise like one
             problem = self._narrow(problem, point)
-        noise = _NOISE * _deviation(problem.X, all_weights[0])
+        noise = _NOISE * _deviation(problem, all_weights[0])
         noisy = replace(problem, weights=all_weights, val_weights=None, noise=noise)
         return noisy if is_sparse else self._narrow(noisy, point)
 
@@ -197,9 +197,12 @@ def _digest(what: list[Any]) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
-def _deviation(X: Table, share: Tensor) -> Tensor:
+def _deviation(problem: Problem, share: Tensor) -> Tensor:
     """Return the standard deviation of each column, the unit of its noise; 1 for a sparse table, which has its own."""
-    return torch.ones_like(X.offset) if isinstance(X, SparseTable) else (share @ (X - share @ X).square()).sqrt()
+    X = problem.X
+    if isinstance(X, SparseTable):
+        return torch.ones_like(X.offset)
+    return problem.total(share @ (X - problem.total(share @ X)).square()).sqrt()
 
 
 class _Start(NamedTuple):

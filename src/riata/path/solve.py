@@ -104,7 +104,8 @@ def _where(accepted: NDArray[np.bool_], new: Weights, old: Weights) -> Weights:
 def enough_threads(solver: Solver) -> AbstractContextManager[None]:
     """Work on one thread, or on more where the passes of a solver are long enough."""
     problem = solver.problem
-    n = min(solver.batch_size or problem.n_fit, problem.n_fit)
+    largest = int(problem.counts[:, 0].max())  # of any rank: all use as many threads
+    n = min(solver.batch_size or largest, largest)
     return threads.worth(n, problem.n_entries, problem.network)
 
 
@@ -294,5 +295,5 @@ def _validation(problem: Problem, val_losses: Floats | None, r: int) -> tuple[Fl
     if val_losses is None or problem.held_out is None:
         return None, float("nan"), float("nan")
     samples, weights = problem.held_out[r]
-    losses = val_losses[r, samples]
+    losses = problem.of_all(val_losses[r, samples])
     return losses, *mean_and_error(losses, weights)

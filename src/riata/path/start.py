@@ -62,4 +62,4 @@ def from_associated(
 
 def ample(solver: Solver) -> bool:
     """Return whether there are samples enough to find features that only interact among all of them."""
-    return solver.problem.n_fit >= _AMPLE * solver.problem.X.shape[1]
+    return solver.problem.n_fit_of_all >= _AMPLE * solver.problem.X.shape[1]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 from joblib import cpu_count
 
-__all__ = ["by_columns"]
+__all__ = ["by_columns", "one_by_one"]
 
 _ENTRIES = 2**18  # of a block
 _MOST = 256  # columns of a block
@@ -27,11 +29,24 @@ def by_columns(function: Callable[[slice], Made], n_rows: int, n_columns: int, s
     """
     size = size or min(max(_ENTRIES // max(n_rows, 1), 1), _MOST)
     blocks = [slice(start, min(start + size, n_columns)) for start in range(0, n_columns, size)]
-    n_threads = min(_n_threads(), len(blocks))
+    n_threads = 1 if getattr(_ordered, "depth", 0) else min(_n_threads(), len(blocks))
     if n_threads < 2 or n_rows * n_columns < _LARGE:
         return [function(block) for block in blocks]
     with ThreadPoolExecutor(n_threads) as threads:
         return list(threads.map(function, blocks))
+
+
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Take blocks in their order, where what a function does must come in one order."""
+    _ordered.depth = getattr(_ordered, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _ordered.depth -= 1
+
+
+_ordered = threading.local()
 
 
 def _n_threads() -> int:

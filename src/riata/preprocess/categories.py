@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from riata import check
 from riata.preprocess import marginal
 
-__all__ = ["Categories", "as_frame", "holds_text", "learn"]
+__all__ = ["Categories", "as_frame", "candidates", "holds_text", "learn", "numbered"]
 
 FEW_CELLS = 20  # of a column of text; fewer are not worth a warning
 FEWEST = 2  # samples of a level; levels with fewer share one code
@@ -70,25 +70,37 @@ def as_frame(X: Any) -> pd.DataFrame:
 
 def learn(X: Any, which: Any, sample_weight: Any = None) -> Categories | None:
     """Find the columns of categories, and learn their levels from the samples with a weight; None without any."""
+    return numbered(candidates(X, which), which, sample_weight)
+
+
+def candidates(X: Any, which: Any) -> dict[int, pd.Series]:
+    """Return the columns of categories, by position."""
     if which is None or (isinstance(which, str) and which == "from_dtype" and not _may_hold_text(X)):
-        return None
+        return {}
     if issparse(X):
         raise ValueError("categorical_features: a sparse X holds numbers only; give 0/1 columns, with feature_groups")
     if np.ndim(X) != 2 or not hasattr(X, "shape"):
         X = np.asarray(X, dtype=object)
         if X.ndim != 2:
-            return None  # whoever checks the shape will say so
+            return {}  # whoever checks the shape will say so
     frame = as_frame(X)
     if isinstance(which, str) and which == "from_dtype":
         found = [j for j in range(frame.shape[1]) if holds_text(frame.iloc[:, j])]
     else:
         names = None if frame.columns.inferred_type == "integer" else frame.columns.to_numpy(dtype=object)
         found = check.categorical(which, names, frame.shape[1])
-    counts = _counts(sample_weight, len(frame))
-    columns = {j: _column(frame.iloc[:, j], counts) for j in found}
+    return {j: frame.iloc[:, j] for j in found}
+
+
+def numbered(columns: dict[int, pd.Series], which: Any, sample_weight: Any = None) -> Categories | None:
+    """Learn the levels of columns from the samples with a weight; None without any column."""
+    if not columns:
+        return None
+    counts = _counts(sample_weight, len(next(iter(columns.values()))))
+    learnt = {j: _column(values, counts) for j, values in columns.items()}
     if isinstance(which, str) and which == "from_dtype":
-        _warn_of_many_levels([frame.iloc[:, j] for j in found])
-    return Categories(columns) if found else None
+        _warn_of_many_levels(list(columns.values()))
+    return Categories(learnt)
 
 
 def _may_hold_text(X: Any) -> bool:

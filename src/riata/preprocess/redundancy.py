@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from riata.preprocess.correlations import Standardised, standardise
 from riata.preprocess.expansion import Expansion
 
-__all__ = ["alternatives", "contributions"]
+__all__ = ["alternatives", "contributions", "stride"]
 
 Floats = NDArray[np.float64]
 _SAMPLES = 20_000  # that are enough for a regression
@@ -24,6 +24,11 @@ _MOST = 5  # alternatives of one feature
 _AT_ONCE = 64  # features whose correlations are held at a time
 _ROUNDING = 1e-6  # share of the largest singular value under which a direction is none
 _LEAST = 0.25  # r² under which two columns are not similar: that of a correlation of a half
+
+
+def stride(n_samples: int) -> int:
+    """Return every how many samples there are enough for a regression."""
+    return max(1, n_samples // _SAMPLES)
 
 
 def alternatives(
@@ -41,7 +46,8 @@ def alternatives(
     Parameters
     ----------
     inputs : array or sparse table of shape (n_samples, n_columns)
-        The inputs of the network; what is stored of them, where each column of a sparse table is one of them.
+        The inputs of the network, of samples at a ``stride``; what is stored of them, where each column of a sparse table is
+        one of them.
     embedding, scale
         How features became inputs. Those of a number add up to it; those of categories are predicted one by one.
     selected : bool array of shape (n_features,)
@@ -49,7 +55,7 @@ def alternatives(
     names : array of shape (n_features,)
         What to call them.
     """
-    Z = inputs[:: max(1, inputs.shape[0] // _SAMPLES)].astype(np.float64)
+    Z = inputs.astype(np.float64)
     chosen = np.flatnonzero(selected)
     explained = _by_correlation(Z, chosen) if issparse(Z) else _by_regression(Z, embedding, scale, selected)
     rows = []
@@ -104,9 +110,10 @@ def contributions(
     |r_j| |β_j| + 0.03 b_j: r_j is the correlation of feature j with the target, β_j its coefficient in a ridge regression on
     all standardised features, and b_j (``nonlinear``) the share of the target's variance that its bins explain. A copy of
     another feature has a correlation but no coefficient; noise has neither. Norms are taken over outputs and levels, and
-    ``weights`` sum to the number of samples they stand for.
+    ``weights`` sum to the number of samples they stand for. ``inputs`` are those of samples at a ``stride``, target and
+    weights of all.
     """
-    every = max(1, inputs.shape[0] // _SAMPLES)
+    every = stride(len(target))
     n = weights[::every].sum()
     share = weights[::every] / n
     extent = np.ptp(target, axis=0)  # outputs in one unit; 1 for classes
@@ -116,9 +123,9 @@ def contributions(
         return _NONLINEAR * nonlinear
     Y /= np.sqrt(total)
     if issparse(inputs):
-        explained = _of_columns(standardise(inputs[::every].astype(np.float64), share), Y, n)
+        explained = _of_columns(standardise(inputs.astype(np.float64), share), Y, n)
         return np.sqrt(np.maximum(explained[0], 0) * explained[1]) + _NONLINEAR * nonlinear
-    blocks = _Blocks(inputs[::every], share, embedding, scale)
+    blocks = _Blocks(inputs, share, embedding, scale)
     coefficients = _ridge(blocks, Y, _strength(len(blocks.source), n))
     explained = np.square(blocks.products(Y)).sum(axis=1), np.square(coefficients).sum(axis=1)
     source, n_features = blocks.source, embedding.n_features

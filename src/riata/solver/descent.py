@@ -23,6 +23,7 @@ from riata.losses.loss import slopes
 from riata.network.blocked import BlockedPass
 from riata.network.sparse import SparseTable, Table
 from riata.network.stacked import AnyPass, Weights
+from riata.ranks import RankError
 from riata.solver.feed import Refill
 from riata.solver.kernels import Iterate, Recorded, State, bind, compiled
 from riata.solver.kernels.plain import penalty
@@ -69,16 +70,17 @@ class Descent:
         self.deterministic = adapts_scale and not problem.is_random
         like, R, n = problem.like, problem.n_replicas, problem.n_fit
         network = problem.network
-        size = min(batch_size or n, n)
+        self._sizes = _batch_sizes(problem, batch_size)
+        sizes = {*self._sizes}
         passes = {} if passes is None else passes
         n_all = problem.n_samples
         block_size = block_size or max(n_all, 1)
-        for start, stop in {(0, n), (0, size), (0, n % size), (n, n_all)} - passes.keys():
+        for start, stop in {(0, n), *((0, size) for size in sizes), (n, n_all)} - passes.keys():
             in_blocks = stop - start > block_size and not isinstance(problem.X, SparseTable)
             make = partial(BlockedPass, network, block=block_size) if in_blocks else network.passes
             passes[start, stop] = make(R, stop - start, like, learns=start < n)
         self._fit_pass, self._val_pass = passes[0, n], passes[n, n_all]
-        self._batch_passes = {m: passes[0, m] for m in (size, n % size)}
+        self._batch_passes = {m: passes[0, m] for m in sizes}
         self._X, target = problem.samples(0, n)
         self._fit_loss = evaluator(problem.loss, target, problem.weights)
         self._val_fit_loss = self._val_loss = self._fit_loss
@@ -89,19 +91,20 @@ class Descent:
         self._order = torch.arange(n, device=like.device)
         if len({each.initial_seed() for each in draws}) > 1:
             self._order = self._order.repeat(R, 1)
-        self._batches = self._order.split(size, dim=-1)
+        self._batches = self._order.split(self._sizes, dim=-1)
 
         self.state = _state(problem, self._fit_pass.loss, learning_rate, adapts_scale=adapts_scale)
         self._gradient = network.layers(self.state.gradient)
         self._update: Callable[[], None] = bind(self.state)
         self._measured = like.new_zeros(4, R)  # loss, penalty, validation loss, size of the steps
         # With mini-batches that have buffers of their own, an iteration does not end with a pass over all samples.
-        self._skips_fit_pass = not adapts_scale and size < n
+        self._skips_fit_pass = not adapts_scale and len(self._sizes) > 1
         self._outdated = False  # whether the buffers of the pass over all samples are those of an earlier iterate
         self._losses = like.new_zeros(R, n_all if problem.val_weights is not None else 0)
         iteration = self._iterate if self.deterministic else self._iterate_in_batches
         recordable = network.recordable and not isinstance(problem.X, SparseTable)
-        self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and compiled(self.state))
+        alone = problem.ranks is None  # messages between ranks are not recorded
+        self._iteration = Recorded(iteration, self.state, draw, enabled=recordable and alone and compiled(self.state))
         self._refresh = Recorded(self._forward, self.state, enabled=recordable)
         self._evaluation = Recorded(self._evaluate, self.state, enabled=recordable)
         self._backward = Recorded(self._backward_upper, self.state, enabled=recordable)
@@ -172,10 +175,24 @@ class Descent:
         """
         self._update_fit_pass()
         self._evaluation()
-        loss, penalty, val_loss, scale = self._measured.to("cpu", torch.float64, copy=True).numpy()
+        loss, penalty, val_loss, scale = self._of_all(self._measured.to("cpu", torch.float64, copy=True).numpy())
         if self.problem.val_weights is None:
             return Evaluation(loss, penalty), scale
         return Evaluation(loss, penalty, val_loss, self._losses), scale
+
+    def _of_all(self, measured: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what was measured on the samples of all ranks, given that on those of this one; weights must be the same."""
+        ranks = self.problem.ranks
+        if ranks is None:
+            return measured
+        each = ranks.stack(measured)  # (ranks, 4, R)
+        if any(not np.array_equal(other[1::2], measured[1::2], equal_nan=True) for other in each):
+            raise RankError(
+                "the ranks have come to different weights: they need processors of one kind, the same number of threads and "
+                "the same versions of riata and its dependencies"
+            )
+        measured[::2] = each[:, ::2].sum(axis=0)
+        return measured
 
     def product_gradients(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield the gradient of the loss by the product of X and the features' weights, at the present iterate.
@@ -219,8 +236,18 @@ class Descent:
     def _iterate(self) -> None:
         """Update once with all samples, the forward pass at the present iterate being done; end with that at the next."""
         self._fit_pass.backward(self.state.now.layers, self._X, self._gradient)
+        self._add_up()
         self._update()
         self._forward()
+
+    def _add_up(self) -> None:
+        """Add up the gradient over all ranks and, where step sizes depend on it, the loss.
+
+        From a pass forward to the next update the loss is that of the samples of this rank.
+        """
+        state, ranks = self.state, self.problem.ranks
+        if ranks is not None:
+            ranks.sum_(state.gradient.rows, state.gradient.upper, *([state.loss] if state.adapts_scale else []))
 
     def _shuffled(self) -> Iterable[tuple[Table, Tensor, Tensor]]:
         """Return X, the target and the weights of every mini-batch."""
@@ -228,8 +255,8 @@ class Descent:
             return map(self.problem.batch, self._batches)  # on the CPU a copy of few samples stays in cache
         X, target, weights = self.problem.batch(self._order)
         assert isinstance(X, Tensor)
-        size = self._batches[0].shape[-1]
-        return zip(X.split(size, -2), target.split(size, -2), weights.split(size, -1), strict=True)
+        sizes = self._sizes
+        return zip(X.split(sizes, -2), target.split(sizes, -2), weights.split(sizes, -1), strict=True)
 
     def _iterate_in_batches(self) -> None:
         """Update once with every mini-batch; its gradient is scaled to estimate that of all samples."""
@@ -243,9 +270,25 @@ class Descent:
             gradient = slopes(problem.loss, output, target, weights)
             torch.mul(gradient, weights.unsqueeze(-1) * (n / size), out=batch_pass.output_gradient)
             batch_pass.backward(layers, X, self._gradient)
+            self._add_up()
             self._update()
         if not self._skips_fit_pass:
             self._forward()
+
+
+def _batch_sizes(problem: Problem, batch_size: int | None) -> list[int]:
+    """Return the numbers of samples of this rank in each update of an iteration; all ranks make as many updates."""
+    n = problem.n_fit
+    if problem.ranks is None or batch_size is None:
+        size = min(batch_size or n, n)
+        return [size] * (n // size) + [n % size] * (n % size > 0)
+    n_batches, fewest = -(-problem.n_fit_of_all // batch_size), int(problem.counts[:, 0].min())
+    if fewest < n_batches:
+        raise ValueError(
+            f"a rank has {fewest} of the {problem.n_fit_of_all:,} samples to train on, fewer than the {n_batches:,} updates of "
+            "an iteration: give all ranks about as many rows, or raise Training(batch_size=...)"
+        )
+    return [(n + i) // n_batches for i in reversed(range(n_batches))]
 
 
 def _noisy(X: Table, deviation: Tensor, draw: torch.Generator | None) -> Table:

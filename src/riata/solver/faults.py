@@ -55,6 +55,10 @@ class Shrinking(Protocol):
         """Samples of a block; None for all."""
 
     @property
+    def alone(self) -> bool:
+        """Whether it can begin again without others."""
+
+    @property
     def largest(self) -> int:
         """Samples of a block that is no restriction."""
 
@@ -68,12 +72,14 @@ def within_memory(solver: Shrinking, work: Callable[[], Made]) -> Made:
     Raises
     ------
     torch.OutOfMemoryError
-        Where the smallest blocks are too large.
+        Where the smallest blocks are too large, and where other processes go on with the work, who do not know of it.
     """
     while True:
         try:
             return work()
         except torch.OutOfMemoryError as error:
+            if not solver.alone:
+                raise
             reason = str(error)  # the error itself holds the tensors of its frames
         size = (solver.block_size or solver.largest) // 2
         if size < _SMALLEST:

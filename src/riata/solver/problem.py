@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from riata.losses import Loss
-from riata.network.sparse import SparseTable, Table
+from riata.network.sparse import SparseTable, Table, to_host
 from riata.network.stacked import Architecture
 from riata.prox import Groups
+from riata.ranks import Ranks
 from riata.solver.feed import Feed
 
 __all__ = ["Evaluation", "Layout", "Problem"]
@@ -53,6 +55,8 @@ class Problem:
     The first ``n_fit`` samples are those with a positive weight in some replica; the others only take part in validation. Of
     replicas with an X of their own, some may have fewer samples or columns than others: what is missing has the weight zero
     or holds zeros (:mod:`riata.solver.stack`).
+
+    Where ``ranks`` share a problem, each holds some of its samples; weights sum to 1 over all of them.
     """
 
     network: Architecture
@@ -70,6 +74,7 @@ class Problem:
     adaptive: float = 0.0  # the exponent of a_j
     embedded: NDArray[np.int64] | None = None  # the feature of each column of X, where several columns encode one
     layout: Layout | None = None  # where replicas differ in their columns
+    ranks: Ranks | None = None  # the processes that hold the samples; None: all are here
     feed: Feed | None = None  # further samples to train on, where X holds a part of the table
 
     @property
@@ -91,6 +96,35 @@ class Problem:
     def n_columns(self) -> int:
         """The number d of columns of X."""
         return self.X.shape[-1]
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The numbers of samples to train on, and of all samples, of each rank: (ranks, 2)."""
+        own = [self.n_fit, self.n_samples]
+        return np.array([own] if self.ranks is None else self.ranks.gather(own))
+
+    @property
+    def n_fit_of_all(self) -> int:
+        """The number of samples to train on, on all ranks."""
+        return int(self.counts[:, 0].sum())
+
+    @property
+    def n_of_all(self) -> int:
+        """The number of all samples, on all ranks."""
+        return int(self.counts[:, 1].sum())
+
+    def total(self, part: Tensor) -> Tensor:
+        """Return a sum over the samples of all ranks, given that over those of this one."""
+        if self.ranks is not None:
+            self.ranks.sum_(part)
+        return part
+
+    def every(self, step: int) -> Any:
+        """Return the inputs of every so many samples to train on, on the host, (·, d); sparse where X is."""
+        before = 0 if self.ranks is None else int(self.counts[: self.ranks.rank, 0].sum())
+        X, _ = self.samples(-before % step, self.n_fit)
+        own = to_host(X)[::step] if isinstance(X, SparseTable) else to_host(X[::step])
+        return own if self.ranks is None else self.ranks.concat(own)
 
     @property
     def dense(self) -> Tensor:
@@ -148,11 +182,15 @@ class Problem:
 
     @cached_property
     def held_out(self) -> list[tuple[NDArray[np.int64], Floats]] | None:
-        """Positions and weights of each replica's validation samples, on the host."""
+        """Positions of each replica's validation samples, and the weights of those of all ranks, on the host."""
         if self.val_weights is None:
             return None
         weights = self.val_weights.cpu().double().numpy()
-        return [(np.flatnonzero(row), row[row > 0]) for row in weights]
+        return [(np.flatnonzero(row), self.of_all(row[row > 0])) for row in weights]
+
+    def of_all(self, values: Floats) -> Floats:
+        """Return one number for each of some samples of all ranks, given those of this one."""
+        return values if self.ranks is None else self.ranks.concat(values)
 
     def skip(self, rows: Tensor) -> Tensor:
         """The features' weights to the outputs."""

@@ -164,6 +164,11 @@ class Solver:
         return min(self.batch_size or problem.n_fit, self.block_size)
 
     @property
+    def alone(self) -> bool:
+        """Whether no other process takes part in every update."""
+        return self.problem.ranks is None
+
+    @property
     def largest(self) -> int:
         """Samples of the largest pass."""
         return max(self.problem.n_fit, self.problem.n_samples - self.problem.n_fit)
@@ -259,7 +264,8 @@ class Solver:
         large tables are copied.
         """
         X = self.problem.like
-        costs_much = X.device.type == "cuda" or X.numel() > 2**24
+        n_entries = X.numel() * self.problem.n_of_all // self.problem.n_samples  # on all ranks
+        costs_much = X.device.type == "cuda" or n_entries > 2**24
         if len(features) < (0.75 if costs_much else 0.95) * len(known):
             return False
         return bool(torch.isin(features, known, assume_unique=True).all())
@@ -292,11 +298,12 @@ class Solver:
 
     def _gradients(self, descent: Descent, size: int) -> Iterator[tuple[slice, Tensor]]:
         """Yield the gradient by the weights of so many features after the others, (R, size, o + K), and which they are."""
-        (X, _), n, total = self.problem.samples(0, self.problem.n_fit), self.problem.n_fit, torch.zeros(())
-        features = [slice(start, start + size) for start in range(0, self.problem.n_columns, size)]
+        problem, n, total = self.problem, self.problem.n_fit, torch.zeros(())
+        X, _ = problem.samples(0, n)
+        features = [slice(start, start + size) for start in range(0, problem.n_columns, size)]
         for rows, product_gradient in descent.product_gradients():
             if rows.stop - rows.start == n:
-                yield from ((block, _gradient(X, block, product_gradient)) for block in features)
+                yield from ((block, problem.total(_gradient(X, block, product_gradient))) for block in features)
                 return
             assert not isinstance(X, SparseTable)  # passes over a sparse table are whole
             total = X[..., rows, :].mT @ product_gradient + total

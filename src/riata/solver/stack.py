@@ -30,8 +30,13 @@ def stackable(problems: Sequence[Problem]) -> bool:
     first = problems[0]
     same = ("network", "loss", "gamma", "dropout", "adaptive")
     alone = (
-        first.is_random or first.noise is not None or isinstance(first.loss, JointLoss) or not first.network.recordable
-    ) or first.feed is not None
+        first.ranks is not None
+        or first.feed is not None
+        or first.is_random
+        or first.noise is not None
+        or isinstance(first.loss, JointLoss)
+        or not first.network.recordable
+    )
     return not alone and all(
         all(getattr(each, name) == getattr(first, name) for name in same)
         and not isinstance(each.X, SparseTable)
