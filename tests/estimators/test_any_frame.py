@@ -88,7 +88,7 @@ def test_a_fit_on_any_frame_works_or_is_refused(frame, which):
     ][which]
     found = outcome(model, frame, *target)
     event("refused" if found is None else "fitted")
-    assert found is None or np.isfinite(np.asarray(found, dtype=float)).all()
+    assert found is None or np.isfinite(np.asarray(found, dtype=float)).all(), frame.to_numpy().tolist()
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

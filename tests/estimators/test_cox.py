@@ -326,8 +326,8 @@ def test_rows_of_a_subject_stay_on_one_side_of_the_validation_split(monkeypatch,
     parts = []
     split = base._split
 
-    def spy(*args):
-        samples = split(*args)
+    def spy(*args, **kwargs):
+        samples = split(*args, **kwargs)
         parts.append((samples.target[: samples.n_fit, 4], samples.target[samples.n_fit :, 4]))
         raise InterruptedError
 

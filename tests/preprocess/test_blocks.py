@@ -58,3 +58,9 @@ def test_an_error_in_a_block_is_raised(threads):
 
     with pytest.raises(ZeroDivisionError, match="second block"):
         blocks.by_columns(fail, 10, 600)
+
+
+def test_numbers_far_outside_of_what_was_learnt_stay_finite():
+    learnt = scaling.learn(np.array([[0.0], [5e-324], [0.0]]), np.ones(3))
+    for dtype in ("f4", "f8"):
+        assert np.isfinite(learnt.apply(np.array([[1.0], [-1e308]]), dtype)).all()

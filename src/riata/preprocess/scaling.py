@@ -16,6 +16,7 @@ from riata.preprocess.expansion import Expansion
 __all__ = ["FLOOR", "LIMIT", "Scaling", "identity", "learn"]
 
 LIMIT = 5.0  # standard deviations from the mean that a value may be
+_FARTHEST = 1e30  # the same where there is no limit, so that no product with weights overflows
 FLOOR = 1 / LIMIT  # the same, where it is the scale that gives way
 
 
@@ -44,7 +45,8 @@ class Scaling:
         def scale_block(here: slice) -> None:
             block = positions[here]
             scale = np.where(self.scale[block] > 0, self.scale[block], np.inf)
-            values = (_block(X, block, embedding) - self.center[block]) / scale
+            with np.errstate(over="ignore"):  # the limit is finite
+                values = (_block(X, block, embedding) - self.center[block]) / scale
             if embedding is not None:
                 values[np.isnan(values)] = 0
             if np.isfinite(self.limit):
@@ -101,7 +103,7 @@ def learn(
     by_columns(measure, X.shape[0], n_columns, sparse.block_size(X))
     if embedding is not None and embedding.marks.any():
         scale = _shared(scale, embedding)
-    return Scaling(center, scale, limit=limit)
+    return Scaling(center, scale, limit=min(limit, _FARTHEST))
 
 
 def _mean(share: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
