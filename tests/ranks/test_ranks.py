@@ -153,11 +153,11 @@ def test_all_ranks_begin_again_with_the_same_shorter_steps(pair):
 
 
 def test_memory_that_is_too_small_for_a_rank_is_an_error_on_all_and_both_can_fit_again(pair):
-    before = pair.both(work.fit, "one batch", 0.5)
-    (kind, text), (other_kind, other_text) = pair.errors(work.without_memory)
+    before = pair.both(work.in_memory_of, True)
+    (kind, text), (other_kind, other_text) = pair.errors(work.in_memory_of, False)
     assert (kind, text.partition(": ")[0]) == ("RankError", "rank 1 ended or did not answer for 2 s")
     assert (other_kind, other_text[:18]) == ("OutOfMemoryError", "CUDA out of memory")
-    np.testing.assert_equal(pair.both(work.fit, "one batch", 0.5)[0]["weights"], before[0]["weights"])
+    np.testing.assert_equal(pair.both(work.in_memory_of, True), before)
 
 
 def test_a_checkpoint_is_refused(tmp_path):
