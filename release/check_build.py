@@ -26,8 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-# What a checkout has and the archive has not: the settings of CI, and results of single cells of experiments.
-LEFT_OUT = (".ci/", "experiments/results/")
+# What a checkout has and the archive has not: the settings of CI, single cells of experiments, and the package for R.
+LEFT_OUT = (".ci/", "experiments/results/", "r/")
 KEPT = "experiments/results/pages/"
 IN_THE_WHEEL = ("riata/py.typed", "riata/report/templates/report.html", "riata/solver/kernels/cuda.py")
 PROGRAM = """

@@ -189,10 +189,13 @@ def test_an_interrupt_reaches_the_caller_and_leaves_what_was_complete(tmp_path, 
         if next(counter) == 12:
             signal.raise_signal(signal.SIGINT)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(store.Store, "write", interrupting)
-        with pytest.raises(KeyboardInterrupt):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
+    try:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(store.Store, "write", interrupting)
             fit(model, tmp_path, data)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert digest(fit(model, tmp_path, data, resume=True)) == digest(fit(model, None, data))
 
 
