@@ -16,6 +16,7 @@ import argparse
 import gc
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -189,7 +190,7 @@ def _compare(file: Path, n_rows: int, n_pairs: int) -> None:
 def main() -> None:
     """Parse, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/riata-rows"))
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "riata-rows")
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.5, 1, 2, 4, 8])
     parser.add_argument("--columns", type=int, default=250)
     parser.add_argument("--full", action="store_true", help="whole paths")

@@ -64,12 +64,12 @@ cv_data <- function(object) {
 }
 
 # Room for numbers that stand upright beside the axis; returns the settings from before.
-room <- function() graphics::par(mar = c(4.1, 5.6, 2.1, 1.1), mgp = c(2.6, 0.7, 0))
+margins <- function() graphics::par(mar = c(4.1, 5.6, 2.1, 1.1), mgp = c(2.6, 0.7, 0))
 
 side_label <- function(text) graphics::title(ylab = text, line = 4)
 
 draw_path <- function(object, ...) {
-  old <- room()
+  old <- margins()
   on.exit(graphics::par(old))
   data <- path_data(object)
   range <- range(data$loss, if (!all(is.na(data$se))) c(data$loss - data$se, data$loss + data$se), finite = TRUE)
@@ -87,7 +87,7 @@ draw_path <- function(object, ...) {
 }
 
 draw_norms <- function(object, top, ...) {
-  old <- room()
+  old <- margins()
   on.exit(graphics::par(old))
   data <- norm_data(object)
   wide <- matrix(data$norm, ncol = object$nvars)
@@ -118,7 +118,7 @@ draw_bars <- function(object, top, ...) {
 }
 
 draw_cv <- function(object, ...) {
-  old <- room()
+  old <- margins()
   on.exit(graphics::par(old))
   data <- cv_data(object)
   graphics::plot(data$nfeatures, data$score,
